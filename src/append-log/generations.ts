@@ -24,6 +24,7 @@ export const RECORD_END = ' .';
 /** Begins every record of a snapshot. */
 export const SNAPSHOT = '0 ';
 
+const FILE_NAME = /^(.*)(\.([1-9]\d{0,14})\.log(?:\.[\w-]+\.tmp)?)$/s;
 const CLAIM_WAITS = 100;
 const CLAIM_WAIT_MS = 5;
 // Errors of link(2) on file systems without hard links: exFAT, some network and FUSE mounts.
@@ -105,10 +106,13 @@ export class Generations {
     }
   }
 
+  // Spelled as this log's name: a case-insensitive file system finds `pets.1.log` although it lists `Pets.1.log`.
   #entries(ending: '.log' | '.tmp'): [generation: number, name: string][] {
-    return this.#fs.readdirSync(this.#dir).flatMap((name): [number, string][] => {
-      const [, own, generation] = /^(.*)\.([1-9]\d{0,14})\.log(?:\.[\w-]+\.tmp)?$/s.exec(name) ?? [];
-      return own === this.#name && name.endsWith(ending) ? [[Number(generation), name]] : [];
+    return this.#fs.readdirSync(this.#dir).flatMap((listed): [number, string][] => {
+      const [, own = '', rest = '', generation] = FILE_NAME.exec(listed) ?? [];
+      const name = `${this.#name}${rest}`;
+      if (!rest.endsWith(ending) || fold(own) !== fold(this.#name)) return [];
+      return own === this.#name || this.#fs.existsSync(join(this.#dir, name)) ? [[Number(generation), name]] : [];
     });
   }
 
@@ -129,4 +133,8 @@ export class Generations {
       // The file is gone, or open on Windows; the next rotation tries again.
     }
   }
+}
+
+function fold(name: string): string {
+  return name.normalize('NFC').toLowerCase();
 }

@@ -1,7 +1,7 @@
 // The append-only log: one state for many writers, through rotations, torn records, full disks and unusual file systems.
 import { execFile, execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { FileLog } from '../../src/append-log/file-log.ts';
 import type { LogFs } from '../../src/append-log/generations.ts';
 import { ShortWriteError } from '../../src/append-log/generations.ts';
 import type { LogFormat } from '../../src/append-log/log.ts';
-import { hasModes, hasSymlinks } from '../support/capabilities.ts';
+import { hasCaseSensitiveNames, hasModes, hasSymlinks } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
 import { mutated } from '../support/mutations.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -229,4 +229,38 @@ test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('a log rotates on a file system withou
   expect(log.refresh()).toEqual(numbered(100));
   expect(other.refresh()).toEqual(numbered(100));
   expect(fs.readdirSync(dir).length).toBeLessThanOrEqual(2);
+});
+
+// A file system as on Windows and macOS: it finds a file under every spelling, and lists the first one.
+function caseInsensitive(): LogFs {
+  const actual = (path: fs.PathLike): string => {
+    const [dir, name] = [dirname(String(path)), basename(String(path)).toLowerCase()];
+    return join(dir, fs.readdirSync(dir).find((listed) => listed.toLowerCase() === name) ?? basename(String(path)));
+  };
+  return {
+    ...fs,
+    openSync: (path, ...rest) => fs.openSync(actual(path), ...rest),
+    linkSync: (from, to) => fs.linkSync(actual(from), actual(to)),
+    unlinkSync: (path) => fs.unlinkSync(actual(path)),
+    existsSync: (path) => fs.existsSync(actual(path)),
+  };
+}
+
+test('names that differ in case are one log if the file system ignores case, and otherwise separate ones', () => {
+  const [shared, separate] = [tempDir(), tempDir()];
+  const [first, second, third] = ['Led', 'led', 'LED'].map((name) => {
+    const log = new FileLog(list, { dir: shared, name, rotateAtBytes: 300, fs: caseInsensitive() });
+    log.append(name);
+    return log;
+  });
+  for (const [i, record] of numbered(100).entries()) (i % 2 ? first : second)?.append(record);
+  for (const log of [first, second, third]) expect(log?.refresh()).toEqual(['Led', 'led', 'LED', ...numbered(100)]);
+  expect(fs.readdirSync(shared).length).toBeLessThanOrEqual(2);
+  const [upper, lower] = ['Led', 'led'].map((name) => {
+    return new FileLog(list, { dir: separate, name, rotateAtBytes: 300 });
+  });
+  for (const record of numbered(100)) upper?.append(record);
+  lower?.append('own');
+  expect(lower?.refresh()).toEqual(hasCaseSensitiveNames ? ['own'] : [...numbered(100), 'own']);
+  expect(upper?.refresh()).toEqual(hasCaseSensitiveNames ? numbered(100) : [...numbered(100), 'own']);
 });
