@@ -17,18 +17,15 @@ export function parseDuration(text: string): number | undefined {
 export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
   if (seconds < 60) return `${seconds}s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return pair(minutes, 'm', seconds % 60, 's');
-  const wholeMinutes = Math.ceil(seconds / 60);
-  const hours = Math.floor(wholeMinutes / 60);
-  if (hours < 24) return pair(hours, 'h', wholeMinutes % 60, 'm');
-  const wholeHours = Math.ceil(wholeMinutes / 60);
-  const days = formatCount(Math.floor(wholeHours / 24), 'day');
-  return wholeHours % 24 === 0 ? days : `${days} ${wholeHours % 24}h`;
+  if (seconds < 3600) return pair(`${Math.floor(seconds / 60)}m`, seconds % 60, 's');
+  const minutes = Math.ceil(seconds / 60);
+  if (minutes < 24 * 60) return pair(`${Math.floor(minutes / 60)}h`, minutes % 60, 'm');
+  const hours = Math.ceil(minutes / 60);
+  return pair(formatCount(Math.floor(hours / 24), 'day'), hours % 24, 'h');
 }
 
-function pair(large: number, largeUnit: string, small: number, smallUnit: string): string {
-  return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit} ${small}${smallUnit}`;
+function pair(large: string, small: number, unit: string): string {
+  return small === 0 ? large : `${large} ${small}${unit}`;
 }
 
 /** The local time of day, with the date on another day: `14:05`, `2026-11-23 14:05`. Both parameters are epoch milliseconds. */
