@@ -60,8 +60,9 @@ test('the client library creates and lists categories', async () => {
   expect(client.quota().resetAt).toBeGreaterThan(Date.now());
 });
 
-test('a request with an exhausted quota fails immediately with the retry time and is not sent', async () => {
-  const client = open({ ...(await service(2)), maxWaitMs: 0 });
+test('with an exhausted quota a call and a command fail immediately, and the call says when to retry', async () => {
+  const shared = await service(2);
+  const client = open({ ...shared, maxWaitMs: 0 });
   await client.categories.list();
   await client.categories.list();
   const before = Date.now();
@@ -71,32 +72,20 @@ test('a request with an exhausted quota fails immediately with the retry time an
   const { retryAt = 0 } = error;
   expect(retryAt).toBeGreaterThan(after);
   expect([before, after].map((now) => `try again ${formatTime(retryAt, now)}`)).toContain(error.hint);
-});
-
-test('the client library shares its quota with the command line', async () => {
-  const shared = await service(2);
-  const client = open({ ...shared, maxWaitMs: 0 });
-  await client.categories.list();
-  await client.categories.list();
   const at = place({ PETSTORE_BASE_URL: shared.baseUrl, PETSTORE_API_KEY: KEY, PETSTORE_STATE_DIR: shared.stateDir });
-  const result = await petstore(at, ['categories', 'list', '--max-wait', '0']);
-  expect({ code: result.code, out: result.out }).toEqual({ code: 5, out: '' });
+  const { code, out } = await petstore(at, ['categories', 'list', '--max-wait', '0']);
+  expect({ code, out }).toEqual({ code: 5, out: '' });
 });
 
-test.each([1000 / 3, Number.MAX_VALUE])('the client library accepts a timeout of %d ms', async (timeoutMs) => {
-  const client = open({ ...(await service()), timeoutMs });
-  expect(await client.categories.list({ timeoutMs })).toEqual([]);
-});
-
-test('the client library treats undefined options as absent', async () => {
-  const { baseUrl, stateDir } = await service();
-  const none = { stateUrl: undefined, statePassword: undefined, maxWaitMs: undefined, maxRetries: undefined };
-  const client = open({ baseUrl, stateDir, ...none, timeoutMs: undefined });
-  expect(await client.categories.create({ name: 'dog', description: undefined }, { signal: undefined })).toEqual({
-    id: 1,
-    name: 'dog',
-  });
-});
+test.each([undefined, 1000 / 3, Number.MAX_VALUE])(
+  'the client library accepts a timeout of %d ms',
+  async (timeoutMs) => {
+    const none = { stateUrl: undefined, statePassword: undefined, maxWaitMs: undefined, maxRetries: undefined };
+    const { create } = open({ ...(await service()), ...none, timeoutMs }).categories;
+    const category = { name: 'dog', description: undefined };
+    expect(await create(category, { signal: undefined, timeoutMs })).toEqual({ id: 1, name: 'dog' });
+  },
+);
 
 test('the client library returns an id above 2^53 as a bigint and other fields as plain JSON values', async () => {
   const body = `[{"id":9007199254740993,"name":"dog","price":1.10,"big":9007199254740993,"more":{"list":[1.0,null,"x"]}}]`;
@@ -108,39 +97,36 @@ test('the client library returns an id above 2^53 as a bigint and other fields a
   expect(JSON.stringify(rest)).toBe('{"name":"dog","price":1.1,"big":9007199254740992,"more":{"list":[1,null,"x"]}}');
 });
 
-test('an abort before a call sends nothing', async () => {
-  const fake = await scripted(() => ({ body: [] }));
-  const reason = new Error('no longer needed');
-  const error = await errorOf(open({ baseUrl: fake.url }).categories.list({ signal: AbortSignal.abort(reason) }));
-  expect(error).toMatchObject({ kind: 'interrupted', outcome: undefined, cause: reason });
-  expect(fake.requests).toEqual([]);
-});
+const UNKNOWN = {
+  outcome: 'unknown',
+  message: 'interrupted: the outcome of creating "dog" is unknown',
+  hint: 'check whether the category exists before you retry',
+};
 
-test('an abort ends a read in flight, and the client can be used afterwards', async () => {
-  let response: FakeResponse = 'silence';
-  const fake = await scripted(() => response);
-  const client = open({ baseUrl: fake.url });
-  const abort = new AbortController();
-  const call = errorOf(client.categories.list({ signal: abort.signal }));
-  await received(fake);
-  abort.abort();
-  const error = await call;
-  expect(error).toMatchObject({ kind: 'interrupted', outcome: undefined });
-  expect(error.cause).toMatchObject({ name: 'AbortError' });
-  response = { body: [] };
-  expect(await client.categories.list()).toEqual([]);
-});
-
-test('an abort ends a create in flight immediately with an unknown outcome', async () => {
-  const fake = await scripted(() => 'silence');
-  const abort = new AbortController();
-  const call = errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }, { signal: abort.signal }));
-  await received(fake);
-  abort.abort();
-  const message = 'interrupted: the outcome of creating "dog" is unknown';
-  const hint = 'check whether the category exists before you retry';
-  expect(await call).toMatchObject({ kind: 'interrupted', outcome: 'unknown', message, hint });
-});
+test.each([
+  ['list', 'before it is sent', 0, { outcome: undefined }],
+  ['create', 'before it is sent', 0, { outcome: undefined }],
+  ['list', 'in flight', 1, { outcome: undefined }],
+  ['create', 'in flight', 1, UNKNOWN],
+] as const)(
+  'an abort ends a %s %s immediately, and the client can be used afterwards',
+  async (call, _when, sent, rest) => {
+    let response: FakeResponse = 'silence';
+    const fake = await scripted(() => response);
+    const { list, create } = open({ baseUrl: fake.url }).categories;
+    const reason = new Error('no longer needed');
+    const abort = new AbortController();
+    const { signal } = abort;
+    if (sent === 0) abort.abort(reason);
+    const error = errorOf(call === 'list' ? list({ signal }) : create({ name: 'dog' }, { signal }));
+    if (sent > 0) await received(fake);
+    abort.abort(reason);
+    expect(await error).toMatchObject({ kind: 'interrupted', cause: reason, ...rest });
+    expect(fake.requests).toHaveLength(sent);
+    response = { body: [] };
+    expect(await list()).toEqual([]);
+  },
+);
 
 test('an abort ends a wait for the rate limit and releases its ticket', async () => {
   const client = open(await service(1));
@@ -174,24 +160,15 @@ test('a signal that 40 calls share causes no warning from Node.js', async () => 
   expect({ kinds: new Set(kinds), warnings }).toEqual({ kinds: new Set(['interrupted']), warnings: [] });
 });
 
-test('the timeout of a call overrides that of the client', async () => {
+test('errors of requests name the option to change or the host, and their causes have the system code', async () => {
   const fake = await scripted(() => 'silence');
   const client = open({ baseUrl: fake.url, maxRetries: 0 });
-  expect(await errorOf(client.categories.list({ timeoutMs: 50 }))).toMatchObject({
-    kind: 'network',
-    message: 'the request timed out after 50 ms',
-    hint: 'try again with a longer timeoutMs',
-  });
-});
-
-test('the error of a closed port names the host, and its cause has the system code', async () => {
-  const error = await errorOf(open({ maxRetries: 0 }).categories.list());
-  expect(error).toMatchObject({
-    kind: 'network',
-    message: 'cannot connect to 127.0.0.1:1: connection refused',
-    hint: 'check the connection',
-  });
-  expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' });
+  const message = 'the request timed out after 50 ms';
+  const hint = 'try again with a longer timeoutMs';
+  expect(await errorOf(client.categories.list({ timeoutMs: 50 }))).toMatchObject({ kind: 'network', message, hint });
+  const refused = await errorOf(open({ maxRetries: 0 }).categories.list());
+  expect(refused).toMatchObject({ kind: 'network', message: 'cannot connect to 127.0.0.1:1: connection refused' });
+  expect(refused).toMatchObject({ hint: 'check the connection', cause: { code: 'ECONNREFUSED' } });
 });
 
 test('a call with an invalid proxy variable is a usage error, and the client can be closed', async () => {
@@ -231,27 +208,21 @@ test.each<[string, FakeResponse, string, string]>([
   for (const { hint } of errors) expect(hint ?? '').not.toMatch(/petstore|`|--\w/);
 });
 
-test('a closed client rejects calls as usage errors', async () => {
-  const client = open(await service());
-  await client.categories.list();
-  await client.close();
-  await client[Symbol.asyncDispose]();
-  const closed = { kind: 'usage', message: 'the client is closed' };
-  expect(await errorOf(client.categories.list())).toMatchObject(closed);
-  expect(await errorOf(client.categories.create({ name: 'dog' }))).toMatchObject(closed);
-  expect(() => client.quota()).toThrow(expect.objectContaining(closed));
-});
-
-test('closing a client waits for calls in progress', async () => {
+test('a client that is closed waits for calls in progress, and rejects later calls as usage errors', async () => {
   let respond = (_answer: FakeResponse): void => undefined;
   const fake = await scripted(() => new Promise<FakeResponse>((resolve) => (respond = resolve)));
   const client = open({ baseUrl: fake.url });
   const listed = client.categories.list();
   await received(fake);
-  const closed = client.close();
+  const ended = client.close();
   respond({ body: [] });
-  await closed;
+  await ended;
   expect(await listed).toEqual([]);
+  await client[Symbol.asyncDispose]();
+  const closed = { kind: 'usage', message: 'the client is closed' };
+  expect(await errorOf(client.categories.list())).toMatchObject(closed);
+  expect(await errorOf(client.categories.create({ name: 'dog' }))).toMatchObject(closed);
+  expect(() => client.quota()).toThrow(expect.objectContaining(closed));
 });
 
 test.each([
