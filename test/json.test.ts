@@ -16,10 +16,8 @@ test.each([
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
 });
 
-test('an integer below 2^53 is parsed as a number, and from 2^53 as a bigint', () => {
-  expect(parseJson('9007199254740991')).toBe(9007199254740991);
-  expect(parseJson('9007199254740992')).toBe(9007199254740992n);
-  expect(parseJson('9007199254740993')).toBe(9007199254740993n);
+test('an integer from 2^53 is parsed as a bigint, which plain JSON rounds', () => {
+  expect(parseJson('[9007199254740991,9007199254740992]')).toEqual([9007199254740991, 9007199254740992n]);
   expect(toPlainJson([1, 9007199254740993n])).toEqual([1, 9007199254740992]);
 });
 
@@ -50,7 +48,7 @@ const token = fc.constantFrom(
 );
 
 test('parseJson accepts the same random token sequences as JSON.parse', () => {
-  const verdict = (parse: (text: string) => unknown, text: string): boolean => {
+  const accepts = (parse: (text: string) => unknown, text: string): boolean => {
     try {
       parse(text);
       return true;
@@ -58,22 +56,16 @@ test('parseJson accepts the same random token sequences as JSON.parse', () => {
       return false;
     }
   };
-  fc.assert(
-    fc.property(fc.array(token, { maxLength: 9 }), (tokens) => {
-      const text = tokens.join('');
-      return verdict(JSON.parse, text) === verdict(parseJson, text);
-    }),
-    { numRuns: 10_000 },
-  );
+  const sequence = fc.array(token, { maxLength: 9 }).map((tokens) => tokens.join(''));
+  const isSame = fc.property(sequence, (text) => accepts(JSON.parse, text) === accepts(parseJson, text));
+  fc.assert(isSame, { numRuns: 10_000 });
 });
 
 test('any JSON value is unchanged after parsing and writing', () => {
-  fc.assert(
-    fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
-      expect(JSON.parse(stringifyJson(parseJson(JSON.stringify(value))))).toEqual(JSON.parse(JSON.stringify(value)));
-    }),
-    { numRuns: 1000 },
-  );
+  const property = fc.property(fc.json({ maxDepth: 4 }), (text) => {
+    expect(JSON.parse(stringifyJson(parseJson(text)))).toEqual(JSON.parse(text));
+  });
+  fc.assert(property, { numRuns: 1000 });
 });
 
 test('a document nested more than 100 levels deep is rejected', () => {
