@@ -1,6 +1,7 @@
 // Every output format; none passes a control character to a terminal.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { delimited } from '../../src/output/delimited.ts';
 import type { Format, RenderOptions } from '../../src/output/render.ts';
 import { loadRenderer } from '../../src/output/render.ts';
 import type { View } from '../../src/output/view.ts';
@@ -33,29 +34,33 @@ async function shown(format: Format, target: RenderOptions = pipe): Promise<stri
   return [...render(pets)].join('');
 }
 
-test('JSON in a pipe is one line with every digit and with control characters escaped', async () => {
-  expect(await shown('json')).toBe('[{"id":9007199254740993,"name":"dog\\u009b"},{"id":2,"name":"犬"}]\n');
+test.each([
+  ['json', '[{"id":9007199254740993,"name":"dog\\u009b"},{"id":2,"name":"犬"}]\n'],
+  ['ndjson', '{"id":9007199254740993,"name":"dog\\u009b"}\n{"id":2,"name":"犬"}\n'],
+  ['csv', 'id,name\n9007199254740993,dog\u009b\n2,犬\n'],
+  ['tsv', 'id\tname\n9007199254740993\tdog\u009b\n2\t犬\n'],
+] as const)('%s in a pipe has every digit', async (format, text) => {
+  expect(await shown(format)).toBe(text);
 });
 
-test('JSON on a terminal is the same document, indented', async () => {
+test('JSON on a terminal is indented, and CSV is escaped', async () => {
   const text = await shown('json', terminal);
   expect(text.split('\n').length).toBeGreaterThan(5);
   expect(JSON.parse(text)).toEqual(JSON.parse(await shown('json')));
-});
-
-test('NDJSON has one document per line', async () => {
-  expect(
-    (await shown('ndjson'))
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line).name),
-  ).toEqual(['dog\u009b', '犬']);
-});
-
-test('CSV and TSV are exact in a pipe and escaped on a terminal', async () => {
-  expect(await shown('csv')).toBe('id,name\n9007199254740993,dog\u009b\n2,犬\n');
-  expect(await shown('tsv')).toBe('id\tname\n9007199254740993\tdog\u009b\n2\t犬\n');
   expect(await shown('csv', terminal)).toContain('dog<U+009B>');
+});
+
+// test/import/round-trip.test.ts reads them back.
+test.each([
+  ['csv', 'says "wow", often', '"says ""wow"", often"'],
+  ['csv', 'a\nb', '"a\nb"'],
+  ['csv', '', '""'],
+  ['csv', undefined, ''],
+  ['tsv', 'a\tb', '"a\tb"'],
+  ['tsv', 'c,d', 'c,d'],
+] as const)('the %s field of %j is %j', (format, value, field) => {
+  const printed = [...delimited(format, [{ header: 'name', value: () => value }], [undefined], false)].join('');
+  expect(printed).toBe(`name\n${field}\n`);
 });
 
 test('bytes are written unchanged to a pipe and as text to a terminal', async () => {
