@@ -116,11 +116,11 @@ test('a wrapping column keeps every word, and breaks words that are wider than t
   );
 });
 
-test('a table of 3,000 rows is laid out page by page, and a cell of 750,000 characters is one line', () => {
-  const rows = Array.from({ length: 3000 }, (_, at) => ({ id: String(at), name: `犬 ${at}`, description: 'pet' }));
+test('a table of 1,000 rows is laid out page by page, and a cell of 75,000 characters is one line', () => {
+  const rows = Array.from({ length: 1000 }, (_, at) => ({ id: String(at), name: `犬 ${at}`, description: 'pet' }));
   const pieces = [...table(columns, rows, { columns: 80, style })];
-  expect(lines(pieces.join(''))).toHaveLength(3001);
-  expect(pieces.length).toBeGreaterThan(15);
-  const name = `${'犬\u0301'.repeat(250_000)}${'\n'.repeat(250_000)}`;
+  expect(lines(pieces.join(''))).toHaveLength(1001);
+  expect(pieces.length).toBeGreaterThan(5);
+  const name = `${'犬\u0301'.repeat(25_000)}${'\n'.repeat(25_000)}`;
   expect(lines(draw([{ id: '1', name }], 80))).toHaveLength(2);
 });
