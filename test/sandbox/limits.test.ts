@@ -1,65 +1,89 @@
+// Rate limits: windows, bans, the headers of responses, and shares between processes.
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { Limit } from '../../src/sandbox/limiter.ts';
 import { Limiter, PLANS, parseLimit } from '../../src/sandbox/limiter.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { Sandbox, SandboxResponse } from './support.ts';
 import { noonClock, OTHER_KEY, startTestSandbox } from './support.ts';
 
-const seconds = (iso: string): string => String(Date.parse(iso) / 1000);
-
-async function use(sandbox: Sandbox, count: number, key?: string): Promise<void> {
-  for (let i = 0; i < count; i++) {
-    const { status } = await sandbox.list(key === undefined ? {} : { key });
-    expect(status).toBe(200);
-  }
+async function use(sandbox: Sandbox, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) expect((await sandbox.list()).status).toBe(200);
 }
 
-const limitOf = ({ headers }: SandboxResponse): unknown[] =>
-  ['limit', 'remaining', 'reset'].map((name) => headers[`x-ratelimit-${name}`]);
-const retryAfter = ({ headers }: SandboxResponse): unknown => headers['retry-after'];
-const windows = (count: number, windowMs: number) => [{ count, windowMs }];
+const limits = (...texts: string[]): readonly Limit[] => texts.map((text) => parseLimit(text, '--limit'));
+
+// Status or error code, what is left of the limit, the time of the reset, and Retry-After.
+function summary({ status, json, headers }: SandboxResponse): string {
+  const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => headers[`x-ratelimit-${name}`]);
+  const until = new Date(Number(reset) * 1000).toISOString().slice(11, 19);
+  const after = headers['retry-after'] === undefined ? '' : `, retry after ${headers['retry-after']}`;
+  return `${json.code ?? status}: ${remaining} of ${limit} until ${until}${after}`;
+}
 
 test('the plans of the sandbox have the documented limits', () => {
-  const limits = Object.values(PLANS).map((plan) => plan.map(({ count, windowMs }) => `${count}/${windowMs / 1000}`));
-  expect(limits.map(String)).toEqual(['60/60,1000/86400', '300/60,10000/86400', '1000/60,100000/86400', '']);
+  const plans = Object.values(PLANS).map((plan) => plan.map(({ count, windowMs }) => `${count}/${windowMs / 1000}`));
+  expect(plans.map(String)).toEqual(['60/60,1000/86400', '300/60,10000/86400', '1000/60,100000/86400', '']);
 });
 
-test('a request beyond the minute limit gets a 429 with the seconds until the window ends', async () => {
-  const clock = noonClock();
-  const sandbox = await startTestSandbox({ clock });
-  await use(sandbox, 59);
-  expect(limitOf(await sandbox.list())).toEqual(['60', '0', seconds('2026-11-21T12:01:00Z')]);
-  const rejected = await sandbox.create({ name: 'dog' });
-  expect(rejected.json).toEqual({ code: 'rate_limited', message: expect.any(String), status: 429 });
-  expect([rejected.status, retryAfter(rejected)]).toEqual([429, '50']);
-  expect(limitOf(rejected)).toEqual(['60', '0', seconds('2026-11-21T12:01:00Z')]);
-  clock.at += 49_999;
-  expect(retryAfter(await sandbox.list())).toBe('1');
-  clock.at += 1;
-  const again = await sandbox.list();
-  expect([again.status, again.json]).toEqual([200, []]);
-  expect(limitOf(again)).toEqual(['60', '59', seconds('2026-11-21T12:02:00Z')]);
-});
+/** At this time, so many requests are sent, and this is the response to the last one. */
+type Step = readonly [time: string, requests: number, last: string];
 
-test('a request beyond the daily limit gets a 429 with the seconds until the day ends, even in a new minute', async () => {
+test.each<[title: string, limits: readonly Limit[], ...steps: Step[]]>([
+  [
+    'a minute',
+    PLANS.free,
+    ['12:00:10', 60, '200: 0 of 60 until 12:01:00'],
+    ['12:00:10', 1, 'rate_limited: 0 of 60 until 12:01:00, retry after 50'],
+    ['12:00:59.999', 1, 'rate_limited: 0 of 60 until 12:01:00, retry after 1'],
+    ['12:01:00', 1, '200: 59 of 60 until 12:02:00'],
+  ],
+  [
+    'a day with less left than the minute',
+    limits('3/1m', '5/1d'),
+    ['12:00:10', 3, '200: 0 of 3 until 12:01:00'],
+    ['12:01:00', 1, '200: 1 of 5 until 00:00:00'],
+    ['12:01:00', 1, '200: 0 of 5 until 00:00:00'],
+    ['12:02:00', 1, 'rate_limited: 0 of 5 until 00:00:00, retry after 43080'],
+    ['23:59:59.500', 1, 'rate_limited: 0 of 5 until 00:00:00, retry after 1'],
+    ['24:00:00', 1, '200: 2 of 3 until 00:01:00'],
+  ],
+  [
+    'a ban for a minute, even beyond the window, after five requests within one wait',
+    limits('2/1m'),
+    ['12:00:50', 2, '200: 0 of 2 until 12:01:00'],
+    ['12:00:50', 5, 'rate_limited: 0 of 2 until 12:01:00, retry after 10'],
+    ['12:00:50', 1, 'key_banned: 0 of 2 until 12:01:50, retry after 60'],
+    ['12:01:10', 1, 'key_banned: 0 of 2 until 12:01:50, retry after 40'],
+    ['12:01:50', 1, '200: 1 of 2 until 12:02:00'],
+  ],
+  [
+    'a ban, after which the wait for the daily limit continues',
+    limits('1/1d'),
+    ['12:00:00', 6, 'rate_limited: 0 of 1 until 00:00:00, retry after 43200'],
+    ['12:00:00', 1, 'key_banned: 0 of 1 until 00:00:00, retry after 43200'],
+    ['12:01:00', 1, 'rate_limited: 0 of 1 until 00:00:00, retry after 43140'],
+  ],
+  [
+    'no ban for a client that waits for Retry-After',
+    limits('1/1m'),
+    ...[0, 1, 2, 3, 4, 5, 6].flatMap((minute): Step[] => [
+      [`12:0${minute}:00`, 1, `200: 0 of 1 until 12:0${minute + 1}:00`],
+      [`12:0${minute}:00`, 1, `rate_limited: 0 of 1 until 12:0${minute + 1}:00, retry after 60`],
+    ]),
+  ],
+  ['no limit', [], ['12:00:10', 70, '200: 2147483647 of 2147483647 until 12:01:10']],
+])('the responses of the sandbox report %s, and no other key is affected', async (_title, limits, ...steps) => {
   const clock = noonClock();
-  const sandbox = await startTestSandbox({ clock });
-  for (let minute = 0; minute < 16; minute++) {
-    await use(sandbox, 60);
-    clock.at += 60_000;
+  const { list } = await startTestSandbox({ clock, limits });
+  for (const [time, requests, last] of steps) {
+    clock.at = Date.parse(`2026-11-21T${time}Z`);
+    let response = await list();
+    for (let sent = 1; sent < requests; sent++) response = await list();
+    expect(summary(response)).toBe(last);
   }
-  // 960 of 1,000 requests are used, so less remains of the day than of the minute.
-  expect(limitOf(await sandbox.list())).toEqual(['1000', '39', seconds('2026-11-22T00:00:00Z')]);
-  await use(sandbox, 39);
-  const rejected = await sandbox.list();
-  const left = (Date.parse('2026-11-22T00:00:00Z') - clock.at) / 1000;
-  expect([rejected.status, retryAfter(rejected)]).toEqual([429, String(left)]);
-  expect(limitOf(rejected)).toEqual(['1000', '0', seconds('2026-11-22T00:00:00Z')]);
-  clock.at = Date.parse('2026-11-21T23:59:59.500Z');
-  expect(retryAfter(await sandbox.list())).toBe('1');
-  clock.at = Date.parse('2026-11-22T00:00:00Z');
-  expect(limitOf(await sandbox.list())).toEqual(['60', '59', seconds('2026-11-22T00:01:00Z')]);
+  expect((await list({ key: OTHER_KEY })).status).toBe(200);
 });
 
 test('rejected creates, unknown paths and 501 responses count against the limit; the OpenAPI document does not', async () => {
@@ -71,127 +95,59 @@ test('rejected creates, unknown paths and 501 responses count against the limit;
 });
 
 test('Retry-After can be disabled, or sent as a date that is never too early', async () => {
-  const none = await startTestSandbox({ limits: windows(1, 60_000), retryAfter: 'none' });
+  const none = await startTestSandbox({ limits: limits('1/1m'), retryAfter: 'none', clock: noonClock() });
   await use(none, 1);
-  const rejected = await none.list();
-  expect([rejected.status, retryAfter(rejected)]).toEqual([429, undefined]);
-  const clock = noonClock();
-  const sandbox = await startTestSandbox({ clock, limits: windows(1, 1500), retryAfter: 'date' });
-  await use(sandbox, 1);
-  const permitted = Math.floor(clock.at / 1500) * 1500 + 1500;
-  const stated = String(retryAfter(await sandbox.list()));
-  expect(stated).toMatch(/ GMT$/);
-  expect(Date.parse(stated) - permitted).toBeGreaterThanOrEqual(0);
-  expect(Date.parse(stated) - permitted).toBeLessThan(1000);
+  expect(summary(await none.create({ name: 'dog' }))).toBe('rate_limited: 0 of 1 until 12:01:00');
+  const clock = noonClock(Date.parse('2026-11-21T12:00:00.100Z'));
+  const dated = await startTestSandbox({ clock, limits: limits('1/1500ms'), retryAfter: 'date' });
+  await use(dated, 1);
+  expect((await dated.list()).headers['retry-after']).toBe('Sat, 21 Nov 2026 12:00:02 GMT');
 });
 
-test('five requests within one wait ban the key for a minute, even beyond the window', async () => {
-  const clock = noonClock(Date.parse('2026-11-21T12:00:50Z'));
-  const sandbox = await startTestSandbox({ clock, limits: windows(2, 60_000) });
-  await use(sandbox, 2);
-  const codes: string[] = [];
-  for (let i = 0; i < 6; i++) codes.push((await sandbox.list()).json.code);
-  expect(codes).toEqual([...Array(5).fill('rate_limited'), 'key_banned']);
-  clock.at = Date.parse('2026-11-21T12:01:10Z');
-  const banned = await sandbox.list();
-  expect([banned.status, banned.json.code, retryAfter(banned)]).toEqual([429, 'key_banned', '40']);
-  expect(limitOf(banned)).toEqual(['2', '0', seconds('2026-11-21T12:01:50Z')]);
-  await use(sandbox, 1, OTHER_KEY);
-  clock.at = Date.parse('2026-11-21T12:01:50Z');
-  await use(sandbox, 1);
-});
-
-test('a client that waits for Retry-After is never banned', async () => {
-  const clock = noonClock();
-  const sandbox = await startTestSandbox({ clock, limits: windows(1, 10_000) });
-  for (let i = 0; i < 12; i++) {
-    await use(sandbox, 1);
-    const rejected = await sandbox.list();
-    expect(rejected.json.code).toBe('rate_limited');
-    clock.at += Number(retryAfter(rejected)) * 1000;
-  }
-});
-
-test('after a ban the wait for the daily limit continues', async () => {
-  const clock = noonClock();
-  const sandbox = await startTestSandbox({ clock, limits: windows(1, 86_400_000) });
-  await use(sandbox, 1);
-  for (let i = 0; i < 6; i++) await sandbox.list();
-  const banned = await sandbox.list();
-  const left = (Date.parse('2026-11-22T00:00:00Z') - clock.at) / 1000;
-  expect([banned.json.code, retryAfter(banned)]).toEqual(['key_banned', String(left)]);
-  clock.at += 60_000;
-  expect((await sandbox.list()).json.code).toBe('rate_limited');
-});
-
-test('a sandbox without limits rejects nothing and still sends the rate-limit headers', async () => {
-  const sandbox = await startTestSandbox({ limits: [] });
-  await use(sandbox, 70);
-  expect(limitOf(await sandbox.list())).toEqual(['2147483647', '2147483647', expect.stringMatching(/^\d{10}$/)]);
-});
-
-test('sandboxes with the same data share their windows, including one that starts later', async () => {
-  const dataFile = join(tempDir(), 'data');
-  const clock = noonClock();
-  const [a, b] = await Promise.all([startTestSandbox({ dataFile, clock }), startTestSandbox({ dataFile, clock })]);
-  await use(a, 30);
-  await use(b, 29);
+test('sandboxes with the same data share their windows, one that starts later too, until --reset', async () => {
+  const options = { dataFile: join(tempDir(), 'data'), clock: noonClock(), limits: limits('3/1m') };
+  const [a, b] = await Promise.all([startTestSandbox(options), startTestSandbox(options)]);
+  await use(a, 1);
+  await use(b, 1);
   await a.close();
-  const c = await startTestSandbox({ dataFile, clock });
-  await use(c, 1);
-  expect((await b.list()).status).toBe(429);
-});
-
-test('--reset ends windows and bans', async () => {
-  const options = { dataFile: join(tempDir(), 'data'), clock: noonClock(), limits: windows(1, 60_000) };
-  const sandbox = await startTestSandbox(options);
-  const ban = async (): Promise<void> => {
-    await use(sandbox, 1);
-    for (let i = 0; i < 6; i++) expect((await sandbox.list()).status).toBe(429);
-  };
-  await ban();
+  await use(await startTestSandbox(options), 1);
+  for (const code of [...Array(5).fill('rate_limited'), 'key_banned']) expect((await b.list()).json.code).toBe(code);
   await startTestSandbox({ ...options, reset: true });
-  await ban();
+  await use(b, 3);
 });
 
-test('each window admits exactly its limit in random sequences of requests, and all processes agree', () => {
-  const limits = [
-    { count: 3, windowMs: 1_000 },
-    { count: 10, windowMs: 7_000 },
-  ];
+test('each window admits exactly its limit in random sequences of requests of two processes', () => {
+  const both = limits('3/1s', '10/7s');
   const step = fc.record({ who: fc.nat(1), key: fc.constantFrom('a', 'b'), later: fc.nat(1500) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
       const paths = join(tempDir(), 'data');
-      const limiters = [new Limiter(paths, limits), new Limiter(paths, limits)] as const;
+      const limiters = [new Limiter(paths, both), new Limiter(paths, both)] as const;
       const used = new Map<string, number>();
       let now = 1_000_000;
       for (const { who, key, later } of steps) {
         now += later;
-        const slots = limits.map((limit) => `${key} ${limit.windowMs} ${Math.floor(now / limit.windowMs)}`);
-        const free = slots.every((slot, i) => (used.get(slot) ?? 0) < (limits[i]?.count ?? 0));
+        const slots = both.map(({ windowMs }) => `${key} ${windowMs} ${Math.floor(now / windowMs)}`);
+        const left = (): number =>
+          Math.min(...both.map(({ count }, index) => count - (used.get(slots[index] ?? '') ?? 0)));
+        const isFree = left() > 0;
         const { rejection, remaining } = (limiters[who] as Limiter).admit(key, now);
         if (!rejection) for (const slot of slots) used.set(slot, (used.get(slot) ?? 0) + 1);
-        if (rejection !== 'key_banned') expect(rejection === undefined).toBe(free);
-        const left = limits.map(({ count }, i) => count - (used.get(slots[i] ?? '') ?? 0));
-        if (rejection !== 'key_banned') expect(remaining).toBe(Math.min(...left));
+        if (rejection !== 'key_banned') expect([rejection === undefined, remaining]).toEqual([isFree, left()]);
       }
-      for (const [slot, count] of used) expect(count).toBeLessThanOrEqual(slot.includes(' 1000 ') ? 3 : 10);
       for (const limiter of limiters) limiter.close();
     }),
     { numRuns: 100 },
   );
 });
 
-test.each([
+test.each<[string, Limit?]>([
   ['60/6s', { count: 60, windowMs: 6_000 }],
   ['1000/1d', { count: 1000, windowMs: 86_400_000 }],
   ['5/10', { count: 5, windowMs: 10_000 }],
   ['3/500ms', { count: 3, windowMs: 500 }],
-])('the limit "%s" is parsed as %j', (text, limit) => {
-  expect(parseLimit(text, '--limit')).toEqual(limit);
-});
-
-test.each(['0/1m', '5/0s', '5', '5/', '-5/1m', '5/1y'])('the limit "%s" is a usage error', (text) => {
-  expect(() => parseLimit(text, '--limit')).toThrow(`invalid value "${text}" for --limit`);
+  ...['0/1m', '5/0s', '5', '5/', '-5/1m', '5/1y'].map((text): [string] => [text]),
+])('the limit "%s" is parsed as %j, or is a usage error', (text, limit) => {
+  if (limit) expect(parseLimit(text, '--limit')).toEqual(limit);
+  else expect(() => parseLimit(text, '--limit')).toThrow(`invalid value "${text}" for --limit`);
 });

@@ -1,13 +1,16 @@
 // The sandbox's categories: no id is assigned twice and no acknowledged create is lost, through rotations and kill -9.
-import * as fs from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { withChecksum } from '../../src/append-log/log.ts';
 import { seededRandom } from '../../src/sandbox/faults.ts';
 import { Store } from '../../src/sandbox/store.ts';
 import type { SandboxProcess } from '../support/processes.ts';
 import { startSandbox, until } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { inProcess } from '../support/world.ts';
+import { dataFileWith } from './support.ts';
 
 interface Listed {
   readonly id: number;
@@ -39,73 +42,73 @@ const listOf = (store: Store): Listed[] => JSON.parse(store.list());
 test.each(['b', 'b.log', 'b.1.log', 'b.12.log'])('the data file %s is stored as b.1.log', (name) => {
   const dir = tempDir();
   new Store(join(dir, name)).close();
-  expect(fs.readdirSync(dir)).toEqual(['b.1.log']);
+  expect(readdirSync(dir)).toEqual(['b.1.log']);
 });
 
-test('a rotation keeps every id, every character and the next id', () => {
+test('a rotation keeps every id, every character and the next id, also after --reset', () => {
   const paths = join(tempDir(), 'data');
   const store = new Store(paths, { rotateAtBytes: 300 });
   const other = new Store(paths, { rotateAtBytes: 300 });
   const names = Array.from({ length: 200 }, (_, i) => `n${i}\n\u2028"🐕`);
   for (const [i, name] of names.entries()) (i % 2 ? store : other).create({ name, description: '\r\n' });
   const expected = names.map((name, i) => ({ id: i + 1, name, description: '\r\n' }));
-  expect(listOf(store)).toEqual(expected);
-  expect(listOf(other)).toEqual(expected);
   const later = new Store(paths, { rotateAtBytes: 300 });
-  expect(listOf(later)).toEqual(expected);
-  expect(later.create({ name: 'x' })).toBe('{"id":201,"name":"x"}');
-});
-
-test('--reset deletes all categories and reuses no id, even after a rotation', () => {
-  const paths = join(tempDir(), 'data');
-  const store = new Store(paths, { rotateAtBytes: 300 });
-  for (let i = 0; i < 20; i++) store.create({ name: 'dog' });
+  for (const one of [store, other, later]) expect(listOf(one)).toEqual(expected);
   const reset = new Store(paths, { rotateAtBytes: 300, reset: true });
   expect([listOf(reset), listOf(store)]).toEqual([[], []]);
-  expect(JSON.parse(reset.create({ name: 'cat' }))).toEqual({ id: 21, name: 'cat' });
+  expect(reset.create({ name: 'x' })).toBe('{"id":201,"name":"x"}');
 });
 
-test('fifty clients of four sandbox processes create four hundred categories, each with its own id', async () => {
-  const dataFile = join(tempDir(), 'data');
-  const sandboxes = await Promise.all([0, 1, 2, 3].map(() => startShared(dataFile)));
-  const created = new Map<number, string>();
-  let next = 0;
-  const clients = Array.from({ length: 50 }, async (_, i) => {
-    const sandbox = sandboxes[i % 4] as SandboxProcess;
-    while (next < 400) {
-      const name = `n${next++}`;
-      created.set(await createAt(sandbox, name), name);
-    }
-  });
-  await Promise.all(clients);
-  const listed = listOf(new Store(dataFile));
-  expect(new Map(listed.map(({ id, name }) => [id, name]))).toEqual(created);
-  expect(listed.map(({ id }) => id)).toEqual(Array.from({ length: 400 }, (_, i) => i + 1));
-  await Promise.all(sandboxes.map((sandbox) => sandbox.stop()));
-}, 60_000);
+test.each([
+  ['data', `~\n0 ${withChecksum('x')} .\n`],
+  ['data.windows', `~\n0 ${withChecksum('x')} .\n`],
+  ['data', 'a diary\n'],
+  ['data.windows', 'a diary\n'],
+])('an unknown record in %s causes exit code 9, even with --reset: %j', async (name, content) => {
+  const dir = tempDir();
+  const file = join(dir, `${name}.1.log`);
+  writeFileSync(file, content);
+  for (const option of [[], ['--reset']]) {
+    const { code, out, err } = await inProcess(['sandbox', '--port', '0', '--data', join(dir, 'data'), ...option]);
+    expect([code, out]).toEqual([9, '']);
+    expect(err).toMatch(/^error: .*\nhint: .+\n$/);
+    expect(err).toContain(file);
+  }
+  expect(readFileSync(file, 'utf8')).toBe(content);
+});
 
-test('after SIGKILL every acknowledged create exists, and no id was assigned twice', async () => {
+test('data that is damaged while a sandbox runs is an error from then on, even after a rotation', () => {
+  const file = dataFileWith('c {"name":"dog"}');
+  const store = new Store(file, { rotateAtBytes: 10 });
+  expect(listOf(store)).toEqual([{ id: 1, name: 'dog' }]);
+  appendFileSync(`${file}.1.log`, `0 x .\n0 ${withChecksum('c {"name":"cat"}')} .\n#seal .\n`);
+  const damaged = expect.objectContaining({ kind: 'storage' });
+  expect(() => store.list()).toThrow(damaged);
+  expect(() => store.create({ name: 'bird' })).toThrow(damaged);
+  expect(() => new Store(file)).toThrow(damaged);
+});
+
+test('twenty clients of two sandbox processes that are killed four times lose no acknowledged create and share no id', async () => {
   const dataFile = join(tempDir(), 'data');
   const random = seededRandom(1);
   const acknowledged = new Map<string, number>();
   for (let round = 0; round < 4; round++) {
-    const sandbox = await startShared(dataFile);
-    let number = 0;
-    const work = async (): Promise<void> => {
-      for (;;) {
-        const name = `r${round}n${number++}`;
-        acknowledged.set(name, await createAt(sandbox, name));
+    const sandboxes = await Promise.all([startShared(dataFile), startShared(dataFile)]);
+    const work = async (client: number): Promise<void> => {
+      for (let number = 0; ; number++) {
+        const name = `round ${round}, client ${client}, number ${number}`;
+        acknowledged.set(name, await createAt(sandboxes[client % 2] as SandboxProcess, name));
       }
     };
-    const workers = Array.from({ length: 8 }, () => work().catch(() => undefined));
-    const enough = acknowledged.size + 1 + random() * 40;
+    const clients = Array.from({ length: 20 }, (_, client) => work(client).catch(() => undefined));
+    const enough = acknowledged.size + 20 + random() * 80;
     await until(() => acknowledged.size >= enough);
-    await sandbox.stop();
-    await Promise.all(workers);
+    await Promise.all(sandboxes.map((sandbox) => sandbox.stop()));
+    await Promise.all(clients);
   }
   const listed = listOf(new Store(dataFile));
   const byName = new Map(listed.map(({ name, id }) => [name, id]));
-  expect(acknowledged.size).toBeGreaterThan(4);
+  expect(acknowledged.size).toBeGreaterThan(80);
   for (const [name, id] of acknowledged) expect(byName.get(name)).toBe(id);
   expect(new Set(listed.map(({ id }) => id)).size).toBe(listed.length);
 }, 60_000);
