@@ -204,14 +204,13 @@ test.each<[what: string, line: string, code: number, hint: string, more?: Case]>
     'try again with a longer --timeout',
     { given: answer(() => 'silence'), follow: answer(() => undefined), again: `${LIST} --timeout 10s` },
   ],
-  ['a command in place of its group', 'whoami', 2, 'did you mean `petstore auth status`?'],
+  ['a command in place of its group', 'status', 2, 'did you mean `petstore auth status`?'],
   [
     'a name without its option',
     "-p staging categories create 'guinea pig' --description x",
     2,
     "did you mean `petstore -p staging categories create --name 'guinea pig' --description x`?",
   ],
-  ['a path without its method', 'api categories', 2, 'did you mean `petstore api GET categories`?'],
   [
     'a body from a file',
     "api POST categories -d '@dog.json'",
