@@ -1,26 +1,6 @@
 // The tables of exit codes and global options, from which help, man page, README and docs/cli.md are generated.
 
-interface ExitCode {
-  readonly code: number;
-  readonly meaning: string;
-  /** Whether a script may run the command again. */
-  readonly retry: string;
-}
-
-/** The kinds of error, as `--json` names them (docs/cli.md, exit codes). */
-export type ErrorKind =
-  | 'internal'
-  | 'usage'
-  | 'auth'
-  | 'rejected'
-  | 'rate_limited'
-  | 'network'
-  | 'service'
-  | 'unknown_outcome'
-  | 'storage'
-  | 'interrupted';
-
-/** @internal */
+/** By kind of error; `retry` says whether a script may run the command again. */
 export const EXIT_CODES = {
   internal: { code: 1, meaning: 'a bug in petstore', retry: 'report it' },
   usage: { code: 2, meaning: 'wrong usage or invalid input; nothing was sent', retry: 'after correcting it' },
@@ -48,7 +28,10 @@ export const EXIT_CODES = {
     meaning: 'Ctrl-C, or "no" to a prompt (143: SIGTERM)',
     retry: 'import: yes; create: after `petstore categories list`',
   },
-} as const satisfies Readonly<Record<ErrorKind, ExitCode>>;
+} as const;
+
+/** The kinds of error, as `--json` names them (docs/cli.md, exit codes). */
+export type ErrorKind = keyof typeof EXIT_CODES;
 
 /** @internal */
 export interface GlobalOption {
