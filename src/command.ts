@@ -32,8 +32,8 @@ export class PetstoreCommand extends Command {
 /** The root command; subcommands get the process's Context from it. */
 export class Program extends PetstoreCommand {
   readonly context: Context;
-  /** Set by the command that ran. */
-  exitCode = 0;
+  /** Set by the command that runs. */
+  session: Session | undefined;
 
   constructor(context: Context) {
     super('petstore');
@@ -71,8 +71,8 @@ type Handler = (this: Command) => Promise<void>;
 export function handlerOf<Options, Data>(load: (command: Command) => Promise<Action<Options, Data>>): Handler {
   return async function handle(this: Command) {
     const program = rootOf(this);
-    const { context } = program;
-    const session = new Session(context, this.optsWithGlobals());
+    const session = new Session(program.context, this.optsWithGlobals());
+    program.session = session;
     const { view, run } = await load(this);
     // Load the printer first: a create must not be sent if its result cannot be printed.
     const print = await loadPrinter(session, view);
@@ -88,9 +88,7 @@ export function handlerOf<Options, Data>(load: (command: Command) => Promise<Act
       failure = error;
     }
     await printQuotaLine(session, failure);
-    if (failure === undefined) return;
-    const { reportError } = await import('./report-error.ts');
-    program.exitCode = await reportError(failure, context, { ...session.options, target: session.usedTarget });
+    if (failure !== undefined) throw failure;
   };
 }
 

@@ -28,11 +28,13 @@ export async function run(context: Context): Promise<number> {
     checkEncoding(args);
     const text = await parseAndRun(program, json);
     if (text !== undefined) await stdout.write(text);
-    return program.exitCode;
+    return 0;
   } catch (error) {
+    const { session } = program;
     const { profile } = program.opts();
     const verbose = flags.includes('--verbose') || flags.includes('-v');
-    const options = { profile, json, verbose, color: !flags.includes('--no-color') };
+    const typed = { profile, json, verbose, color: !flags.includes('--no-color') };
+    const options = session ? { ...session.options, target: session.usedTarget } : typed;
     const { reportError } = await import('./report-error.ts');
     if (!(error instanceof CommanderError)) return await reportError(error, context, options);
     const { usageError } = await import('./usage-error.ts');
