@@ -108,7 +108,7 @@ test('a key in a table cell is redacted before the cell is wrapped', async () =>
   expect(await check(at(`${echo.origin}/200/v1`), 'categories list', { columns: 40 })).toBe(0);
 });
 
-test.each(['reset before the body', 'body cut short', 'no status line', 'huge header', 'HTML page'])(
+test.each(['reset after the request', 'body cut short', 'no status line', 'huge header', 'HTML page'])(
   'a create with --verbose does not show the key after the fault "%s"',
   async (name) => {
     const service = await startFaulty(FAULTS[name] as Fault);
