@@ -20,147 +20,98 @@ beforeEach(() => {
 
 const petstore = (args: readonly string[], stdin = '', env: Record<string, string> = {}) =>
   inProcess(args, { dir, stdin, env });
-const login = (...more: string[]) => petstore(['auth', 'login', '--url', service.url, ...more], `${GOOD_KEY}\n`);
+const login = (key: string, ...more: string[]) => petstore(['auth', 'login', '--url', service.url, ...more], key);
 const saved = (name = 'production') => JSON.parse(fs.readFileSync(join(dir, 'config', `profile-${name}.json`), 'utf8'));
 const files = () => (fs.existsSync(join(dir, 'config')) ? fs.readdirSync(join(dir, 'config')) : []);
 
-test('auth login verifies a key from stdin with one GET /categories and saves it with its origin', async () => {
-  const run = await petstore(['auth', 'login', '--url', `${service.url}/`], `${GOOD_KEY}\r\nsecond line\n`);
-  expect(run).toMatchObject({
-    code: 0,
-    out: `Saved key …6789 for profile "production" (${service.url})\nProfile "production" is active\n`,
-  });
-  expect(service.requests).toMatchObject([{ method: 'GET', path: '/v1/categories' }]);
-  expect(service.requests[0]?.headers.authorization).toBe(`Bearer ${GOOD_KEY}`);
-  expect(saved()).toEqual({
-    url: service.url,
-    key: GOOD_KEY,
-    origin: service.origin,
-  });
-  const list = await petstore(['categories', 'list', '--json']);
-  expect(JSON.parse(list.out)).toEqual([{ id: 1, name: 'cat' }]);
-});
+test.each([`${GOOD_KEY}\r\nsecond line\n`, ` ${GOOD_KEY} \n`, `\ufeff${GOOD_KEY}`])(
+  'auth login with %j on stdin verifies the key with one GET /categories and saves it with its origin',
+  async (stdin) => {
+    const run = await petstore(['auth', 'login', '--url', `${service.url}/`], stdin);
+    const out = `Saved key …6789 for profile "production" (${service.url})\nProfile "production" is active\n`;
+    expect(run).toMatchObject({ code: 0, out });
+    expect(service.requests).toMatchObject([{ method: 'GET', path: '/v1/categories' }]);
+    expect(saved()).toEqual({ url: service.url, key: GOOD_KEY, origin: service.origin });
+    expect((await petstore(['categories', 'list', '--json'])).out).toBe('[{"id":1,"name":"cat"}]\n');
+  },
+);
 
 test('auth login prints one JSON document with the key masked', async () => {
-  const run = await login('--json', '-p', 'farm');
-  expect(JSON.parse(run.out)).toEqual({
-    profile: 'farm',
-    url: service.url,
-    key: '…6789',
-    verified: true,
-    active: true,
-  });
-  expect(run.err).toBe('');
+  const { out, err } = await login(GOOD_KEY, '--json', '-p', 'farm');
+  const document = { profile: 'farm', url: service.url, key: '…6789', verified: true, active: true };
+  expect([JSON.parse(out), err]).toEqual([document, '']);
 });
 
-test('auth login with a rejected key exits with 3 and saves nothing', async () => {
-  const run = await petstore(['auth', 'login', '--url', service.url, '--json'], 'wrong-key-0123456789\n');
-  expect(run).toMatchObject({ code: 3, out: '' });
-  expect(JSON.parse(run.err).error).toMatchObject({
-    kind: 'auth',
-    status: 401,
-    code: 'unauthorized',
-    message: expect.stringMatching(/; nothing was saved$/),
-    hint: 'check the API key and log in again',
-  });
-  expect(files()).toEqual([]);
+const UNREACHABLE = ['--url', 'http://127.0.0.1:9/v1', '--max-retries', '0'];
+
+test.each<[what: string, args: string[], stdin: string, code: number, words: string]>([
+  ['a rejected key', [], 'bad-0123456789', 3, '[unauthorized]; nothing was saved\nhint: check the API key and log in'],
+  ['an unreachable service', UNREACHABLE, GOOD_KEY, 6, '; nothing was saved\nhint: check --url\n'],
+  ['an empty key', [], '\n', 3, 'the API key from stdin is empty'],
+  ['a malformed key', [], 'bad-\u0000key', 3, 'the API key from stdin contains'],
+  ['a URL without TLS', ['--url', 'http://api.example/v1'], GOOD_KEY, 2, 'must use https'],
+  ['the profile sandbox', ['-p', 'sandbox'], GOOD_KEY, 2, 'no login'],
+  ['an invalid profile name', ['-p', '../evil'], GOOD_KEY, 2, 'is not a valid profile name'],
+])('auth login with %s exits with an error and saves nothing', async (what, args, stdin, code, words) => {
+  const run = await login(stdin, ...args);
+  expect(run).toMatchObject({ code, out: '', err: expect.stringContaining(words) });
+  expect(run.err).not.toContain('bad-');
+  expect([service.requests.length, files()]).toEqual([what === 'a rejected key' ? 1 : 0, []]);
 });
 
-test('auth login to an unreachable service exits with 6 and saves nothing, unless --no-verify is given', async () => {
-  const args = ['auth', 'login', '--url', 'http://127.0.0.1:9/v1'];
-  const run = await petstore([...args, '--max-retries', '0'], `${GOOD_KEY}\n`);
-  expect(run).toMatchObject({
-    code: 6,
-    out: '',
-    err: expect.stringContaining('; nothing was saved\nhint: check --url\n'),
-  });
-  expect(files()).toEqual([]);
-  expect(await petstore([...args, '--no-verify'], `${GOOD_KEY}\n`)).toMatchObject({ code: 0 });
-  expect(saved()).toMatchObject({ url: 'http://127.0.0.1:9/v1' });
-  expect(service.requests).toEqual([]);
+test('auth login --no-verify saves a key without a request', async () => {
+  expect(await login(GOOD_KEY, ...UNREACHABLE, '--no-verify')).toMatchObject({ code: 0 });
+  expect(saved()).toMatchObject({ url: 'http://127.0.0.1:9/v1', key: GOOD_KEY });
 });
-
-test.each(['\n', 'key\0key\n'])(
-  'auth login with %j on stdin exits with 3, and nothing is sent, saved or shown',
-  async (stdin) => {
-    const run = await petstore(['auth', 'login', '--url', service.url], stdin);
-    expect(run).toMatchObject({ code: 3, out: '', err: expect.not.stringContaining('key\\0') });
-    expect([service.requests, files()]).toEqual([[], []]);
-  },
-);
-
-test.each([` ${GOOD_KEY} \n`, `\ufeff${GOOD_KEY}\r\n`])(
-  'auth login drops the BOM and spaces around the key %j',
-  async (stdin) => {
-    expect(await petstore(['auth', 'login', '--url', service.url], stdin)).toMatchObject({ code: 0 });
-    expect(saved()).toMatchObject({ key: GOOD_KEY });
-  },
-);
 
 test('auth login replaces the key and keeps the saved URL, unless --url is given', async () => {
-  await login();
+  await login(GOOD_KEY);
   expect(await petstore(['auth', 'login'], GOOD_KEY)).toMatchObject({ code: 0 });
-  expect(await petstore(['auth', 'login', '--no-verify', '--url', 'https://b.example/v1'], 'other\n')).toMatchObject({
-    code: 0,
-  });
-  expect(saved()).toEqual({
-    url: 'https://b.example/v1',
-    key: 'other',
-    origin: 'https://b.example',
-  });
-});
-
-test('auth login to the sandbox, an invalid profile name or an invalid URL exits with 2 and saves nothing', async () => {
-  expect(await petstore(['auth', 'login', '--url', 'http://api.example/v1'], GOOD_KEY)).toMatchObject({ code: 2 });
-  expect(await login('-p', 'sandbox')).toMatchObject({ code: 2, err: expect.stringContaining('no login') });
-  expect(await login('-p', '../evil')).toMatchObject({ code: 2 });
-  expect(files()).toEqual([]);
+  expect(await login('other', '--no-verify', '--url', 'https://b.example/v1')).toMatchObject({ code: 0 });
+  expect(saved()).toEqual({ url: 'https://b.example/v1', key: 'other', origin: 'https://b.example' });
 });
 
 test('auth login needs no active profile if one is named', async () => {
-  await login();
+  await login(GOOD_KEY);
   fs.writeFileSync(join(dir, 'config', 'active.json'), 'damaged');
-  const run = await login('-p', 'farm');
+  const run = await login(GOOD_KEY, '-p', 'farm');
   expect(run).toMatchObject({ code: 0, out: expect.stringContaining('To use it, add `-p farm`') });
   expect(await petstore(['auth', 'login'])).toMatchObject({ code: 9, err: expect.stringContaining('active.json') });
 });
 
-test('auth login warns that PETSTORE_API_KEY overrides the saved key', async () => {
-  const run = await petstore(['auth', 'login', '--url', service.url], GOOD_KEY, { PETSTORE_API_KEY: 'other' });
-  expect(run).toMatchObject({ code: 0, err: expect.stringContaining('PETSTORE_API_KEY') });
+test('auth login takes the URL from the environment unless -p is given, and warns of a key in it', async () => {
+  const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'other' };
+  expect(await petstore(['auth', 'login', '-p', 'farm'], GOOD_KEY, env)).toMatchObject({ code: 3, out: '' });
+  const run = await petstore(['auth', 'login'], GOOD_KEY, env);
+  expect(run).toMatchObject({ code: 0, err: expect.stringContaining('PETSTORE_API_KEY is set and overrides') });
 });
 
 test('a saved key is not sent to another origin, and the command exits with 3', async () => {
   const other = await startService();
-  await login();
+  await login(GOOD_KEY);
   const run = await petstore(['categories', 'list', '--json'], '', { PETSTORE_BASE_URL: other.url });
   expect(run).toMatchObject({ code: 3, out: '' });
-  expect(JSON.parse(run.err).error).toMatchObject({
-    kind: 'auth',
-    hint: expect.stringContaining('PETSTORE_API_KEY'),
-  });
+  expect(JSON.parse(run.err).error).toMatchObject({ kind: 'auth', hint: expect.stringContaining('PETSTORE_API_KEY') });
   expect(other.requests).toEqual([]);
   other.close();
 });
 
 test('auth logout removes the key and keeps the URL, and a second logout reports that no key is saved', async () => {
-  await login();
-  expect(await petstore(['auth', 'logout'])).toMatchObject({
-    code: 0,
-    out: 'Removed the API key of profile "production"\n',
-  });
-  expect(saved()).toEqual({ url: service.url });
-  expect(await petstore(['auth', 'logout'])).toMatchObject({
-    code: 0,
-    out: 'No API key is saved for profile "production"\n',
-  });
+  await login(GOOD_KEY);
+  for (const out of [
+    'Removed the API key of profile "production"\n',
+    'No API key is saved for profile "production"\n',
+  ]) {
+    expect(await petstore(['auth', 'logout'])).toMatchObject({ code: 0, out });
+    expect(saved()).toEqual({ url: service.url });
+  }
   expect(await petstore(['categories', 'list'])).toMatchObject({ code: 3 });
 });
 
 test.each(['PETSTORE_API_KEY', 'PETSTORE_API_KEY_COMMAND'])(
   'auth logout warns about %s, unless -p is given',
   async (name) => {
-    await login();
+    await login(GOOD_KEY);
     const run = await petstore(['auth', 'logout', '--json'], '', { [name]: 'k' });
     expect(JSON.parse(run.err)).toEqual({ warning: { message: `${name} is still set and overrides saved keys` } });
     expect(JSON.parse(run.out)).toEqual({ profile: 'production', removed: true, deleted: false });
@@ -168,25 +119,18 @@ test.each(['PETSTORE_API_KEY', 'PETSTORE_API_KEY_COMMAND'])(
   },
 );
 
-test('auth logout of an unknown profile exits with 2 and lists the profiles, with and without --delete', async () => {
-  for (const more of [[], ['--delete']]) {
-    const run = await petstore(['auth', 'logout', '-p', 'farm', ...more]);
-    expect(run).toMatchObject({ code: 2, out: '' });
-    expect(run.err).toContain(
-      'profile "farm" does not exist; available profiles: "production", "staging", "sandbox"\nhint: run `petstore auth status`',
-    );
-  }
+test.each([[[]], [['--delete']]])('auth logout of an unknown profile with %j lists the profiles', async (more) => {
+  const run = await petstore(['auth', 'logout', '-p', 'farm', ...more]);
+  const words =
+    'does not exist; available profiles: "production", "staging", "sandbox"\nhint: run `petstore auth status`';
+  expect(run).toMatchObject({ code: 2, out: '', err: expect.stringContaining(words) });
 });
 
 const envKey = { PETSTORE_API_KEY: GOOD_KEY };
-const keyAndUrl = { ...envKey, PETSTORE_BASE_URL: 'https://b.example/v1' };
+const both = { ...envKey, PETSTORE_BASE_URL: 'https://b.example/v1' };
 
 test.each([
-  [
-    'sandbox',
-    keyAndUrl,
-    'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and override the active profile; use -p sandbox',
-  ],
+  ['sandbox', both, 'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and override the active profile; use -p sandbox'],
   ['staging', envKey, 'PETSTORE_API_KEY is set and overrides the active profile; use -p staging\n'],
   ['staging', { PETSTORE_PROFILE: 'production' }, 'PETSTORE_PROFILE is set and overrides the active profile'],
   ['sandbox', envKey, ''],
@@ -206,16 +150,9 @@ const status = async (env: Record<string, string> = {}) =>
   JSON.parse((await petstore(['auth', 'status', '--json'], '', env)).out);
 
 test('auth status shows each profile with its URL, its masked key and whether it is active', async () => {
-  await login();
+  await login(GOOD_KEY);
   expect(await status()).toEqual([
-    {
-      profile: 'production',
-      active: true,
-      url: service.url,
-      urlSource: 'stored',
-      key: '…6789',
-      keySource: 'stored',
-    },
+    { profile: 'production', active: true, url: service.url, urlSource: 'stored', key: '…6789', keySource: 'stored' },
     expect.objectContaining({ profile: 'staging', active: false, url: null, key: null, problem: expect.any(String) }),
     { profile: 'sandbox', active: false, url: null, urlSource: 'sandbox', key: null, keySource: 'sandbox' },
   ]);
@@ -246,8 +183,8 @@ test('auth status reports an invalid key in the environment even if the sandbox 
 });
 
 test('auth status with a damaged profile names its file, shows the other profiles and exits with 9', async () => {
-  await login();
-  await login('-p', 'farm');
+  await login(GOOD_KEY);
+  await login(GOOD_KEY, '-p', 'farm');
   fs.writeFileSync(join(dir, 'config', 'profile-production.json'), `{"key":"${GOOD_KEY}`);
   const run = await petstore(['auth', 'status']);
   expect(run.code).toBe(9);
@@ -257,7 +194,7 @@ test('auth status with a damaged profile names its file, shows the other profile
 });
 
 test('--profile overrides URL and key of the environment, with one warning that names the ignored variables', async () => {
-  await login('-p', 'farm');
+  await login(GOOD_KEY, '-p', 'farm');
   const env = { PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' };
   const run = await petstore(['categories', 'list', '-p', 'farm'], '', env);
   expect(run.code).toBe(0);
@@ -268,12 +205,6 @@ test('--profile overrides URL and key of the environment, with one warning that 
   const staging = await petstore(['categories', 'create', '--name', 'dog', '-p', 'staging'], '', env);
   expect(staging).toMatchObject({ code: 3, out: '' });
   expect(staging.err).toContain('error: profile "staging" has no base URL\nhint: run `petstore auth login -p staging');
-});
-
-test('--profile keeps a login from reading the URL from the environment', async () => {
-  const env = { PETSTORE_BASE_URL: service.url };
-  expect(await petstore(['auth', 'login', '-p', 'farm'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 3, out: '' });
-  expect(await petstore(['auth', 'login'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 0 });
 });
 
 test.each([['status'], ['logout']])(
@@ -287,8 +218,8 @@ test.each([['status'], ['logout']])(
 );
 
 test('the first login activates and reports its profile, and a later one does not', async () => {
-  expect((await login('-p', 'farm')).out).toContain('Profile "farm" is active\n');
-  expect((await login('-p', 'other')).out).toContain('`petstore auth switch other`');
+  expect((await login(GOOD_KEY, '-p', 'farm')).out).toContain('Profile "farm" is active\n');
+  expect((await login(GOOD_KEY, '-p', 'other')).out).toContain('`petstore auth switch other`');
   expect((await petstore(['auth', 'status', '--json'])).out).toMatch(/"profile":"farm","active":true/);
 });
 
