@@ -5,7 +5,7 @@ import { afterAll, test as anyTest, beforeAll, expect } from 'vitest';
 import { hasPty } from '../../support/capabilities.ts';
 import type { HttpFake } from '../../support/http-fake.ts';
 import { place } from '../../support/processes.ts';
-import { inShell, inTerminal, petstore } from '../../support/program.ts';
+import { inShell, inTerminal } from '../../support/program.ts';
 import type { Step } from '../../support/terminal.ts';
 import { GOOD_KEY, startService } from './service.ts';
 
@@ -42,54 +42,39 @@ test.each([
   expect(config(at.dir).join()).toContain(GOOD_KEY);
 });
 
-test('Ctrl-C at the prompt ends the program by SIGINT, saves nothing and restores the terminal', async () => {
-  const at = place();
-  const run = await inTerminal(at, ['auth', 'login', '--url', service.url], {
-    steps: [{ after: 'API key for profile', send: 'half-a-key\u0003' }],
-  });
-  expect(run).toMatchObject({ code: 130, signal: 'SIGINT', cooked: true, stepsLeft: 0 });
-  expect(run.screen).toMatch(/\n\S*error:\S* interrupted/);
-  expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
-  expect(config(at.dir)).toEqual([]);
-});
+test.each<[what: string, step: Partial<Step>, signal: string, code: number]>([
+  ['Ctrl-C', { send: 'half-a-key\u0003' }, 'SIGINT', 130],
+  ['SIGTERM', { signal: 'SIGTERM' }, 'SIGTERM', 143],
+  ['SIGHUP', { signal: 'SIGHUP' }, 'SIGHUP', 129],
+  ['SIGQUIT', { signal: 'SIGQUIT' }, 'SIGQUIT', 131],
+])(
+  '%s at the prompt saves nothing, restores the terminal and ends by %3$s (%4$i)',
+  async (_what, step, signal, code) => {
+    const at = place();
+    const run = await inTerminal(at, ['auth', 'login', '--url', service.url], {
+      steps: [{ after: 'API key for profile', ...step }],
+    });
+    expect(run).toMatchObject({ code, signal, cooked: true, stepsLeft: 0 });
+    expect(run.screen).toMatch(/\n\S*error:\S* (?:interrupted|terminated)/);
+    expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
+    expect(config(at.dir)).toEqual([]);
+  },
+);
 
-test.each([
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-  ['SIGHUP', 129],
-  ['SIGQUIT', 131],
-] as const)('%s at the prompt ends the program by this signal (%i) and restores the terminal', async (signal, code) => {
-  const run = await inTerminal(place(), ['auth', 'login', '--url', service.url], {
-    steps: [{ after: 'API key for profile', signal }],
-  });
-  expect(run).toMatchObject({ code, signal, cooked: true });
-  expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
-});
-
-test('a login to a profile without a base URL prompts for it, and again with a suggestion if /v1 is missing', async () => {
+test('a login prompts for a missing URL, again after an invalid answer, and without color if NO_COLOR is set', async () => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '-p', 'farm'], {
+    env: { NO_COLOR: '1' },
     steps: [
       { after: 'Base URL for profile', send: `${service.origin}\r` },
       { after: `must end in /v1; did you mean ${service.url}?`, send: `${service.url}\r` },
-      { after: 'API key for profile', send: `${GOOD_KEY}\r` },
-    ],
-  });
-  expect(run).toMatchObject({ code: 0, cooked: true, stepsLeft: 0 });
-  const status = await petstore(at, ['auth', 'status', '--json', '-p', 'farm']);
-  expect(JSON.parse(status.out)).toContainEqual(expect.objectContaining({ profile: 'farm', url: service.url }));
-});
-
-test('a login prompts again after an empty key, without color if NO_COLOR is set', async () => {
-  const run = await inTerminal(place(), ['auth', 'login', '--url', service.url], {
-    env: { NO_COLOR: '1' },
-    steps: [
       { after: 'API key for profile', send: '\r' },
       { after: 'is empty', send: ` ${GOOD_KEY} \r` },
     ],
   });
-  expect(run).toMatchObject({ code: 0, stepsLeft: 0 });
+  expect(run).toMatchObject({ code: 0, cooked: true, stepsLeft: 0 });
   expect(run.screen).not.toMatch(/\u001b\[[0-9;]*m/);
+  expect(config(at.dir).join()).toContain(`"url": "${service.url}"`);
 });
 
 const CTRL_Z = '\u001a';
