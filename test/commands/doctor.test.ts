@@ -29,10 +29,12 @@ async function doctor(env: Record<string, string>, args: readonly string[] = [],
 
 const KEY = { PETSTORE_API_KEY: 'sk_secret_0123456789abcdef' };
 
-async function serving(status: number, body: unknown = []): Promise<Record<string, string>> {
+const at = (url: string) => ({ ...KEY, PETSTORE_BASE_URL: url });
+
+async function serving(body: unknown = [], status = 200): Promise<string> {
   const { url, close } = await startHttpFake(() => ({ status, body }));
   onTestFinished(close);
-  return { ...KEY, PETSTORE_BASE_URL: url };
+  return url;
 }
 
 function withFile(name: string, text: string): string {
@@ -44,82 +46,67 @@ function withFile(name: string, text: string): string {
 
 test('doctor --json prints the checks of a healthy setup with documented ids, and creates no directory', async () => {
   const dir = tempDir();
-  const { code, checks, err } = await doctor(await serving(200), [], dir);
+  const { code, checks, err } = await doctor(at(await serving()), [], dir);
   expect([code, err]).toEqual([0, '']);
-  expect(checks.map(({ id, label }) => [id, label])).toEqual([
-    ['node', 'Node'],
-    ['config', 'Config'],
-    ['state', 'State'],
-    ['profile', 'Profile'],
-    ['base_url', 'Base URL'],
-    ['proxy', 'Proxy'],
-    ['connection', 'Connection'],
-    ['api_key', 'API key'],
-    ['clock', 'Clock'],
-  ]);
+  const ids = checks.map(({ id }) => id).join(' ');
+  expect(ids).toBe('node config state profile base_url proxy connection api_key clock');
   for (const check of checks) {
     expect(check).toEqual({ id: check.id, label: check.label, status: check.status, detail: expect.any(String) });
   }
   expect(existsSync(join(dir, 'config'))).toBe(false);
 });
 
-const AT = (url: string) => ({ ...KEY, PETSTORE_BASE_URL: url });
-const PROXIED = (proxy: string) => ({ ...AT('https://pets.example/v1'), HTTPS_PROXY: proxy });
+interface More {
+  /** The response of the service. */
+  readonly response?: readonly [body: unknown, status?: number];
+  /** A file in the config directory. */
+  readonly file?: (url: string) => [name: string, text: string];
+}
 
-test.each([
-  [{}, [], 3, 'base_url', 'profile "production" has no base URL', 'petstore auth login -p production --url'],
-  [{}, ['-p', 'prodction'], 2, 'profile', 'available profiles: "production", "staging"', 'did you mean "production"?'],
-  [AT('http://127.0.0.1:9/v1'), [], 6, 'connection', 'connection refused (TCP)', 'check the host and port'],
-  [AT('https://nowhere.invalid/v1'), [], 6, 'connection', 'could not be resolved (DNS)', 'check the host name'],
-  [PROXIED('http://127.0.0.1:9'), [], 6, 'connection', 'cannot connect to proxy 127.0.0.1:9', ''],
-  [PROXIED('ftp://proxy'), [], 2, 'proxy', 'HTTPS_PROXY', ''],
-])('doctor with %j %j exits with %i and one failed check, %s: %s', async (env, args, exitCode, id, detail, hint) => {
-  const { code, failed, err } = await doctor(env, args);
-  const failure = { id, detail: expect.stringContaining(detail), hint: expect.stringContaining(hint) };
-  expect([code, failed]).toEqual([exitCode, [expect.objectContaining(failure)]]);
-  expect(JSON.parse(err).error.message).toBe(`1 of 9 checks failed: ${failed[0]?.label}`);
-});
+const commanded = (url: string) => ({ PETSTORE_BASE_URL: url, PETSTORE_API_KEY_COMMAND: 'no-such-program --token a' });
+const withState = (url: string) => ({ ...at(url), PETSTORE_STATE_URL: 'redis://127.0.0.1:9' });
+const savedUrl = (url: string): [string, string] => ['profile-production.json', JSON.stringify({ url })];
+const damaged = (): [string, string] => ['profile-staging.json', '{"key": "sk_secret_'];
+const named = (name: string) => () => ({ PETSTORE_PROFILE: name });
+const proxied = (proxy: string) => ({ ...at('https://pets.example/v1'), HTTPS_PROXY: proxy });
+const UNAUTHORIZED = { code: 'unauthorized', message: 'No.', status: 401 };
 
-test.each([
-  [401, { code: 'unauthorized', message: 'No.', status: 401 }, 3, 'api_key'],
-  [200, '<html>', 7, 'connection'],
-  [200, '[{"id":"x"}]', 7, 'connection'],
-])('doctor after the response %i %j exits with %i and fails only the check %s', async (status, body, exitCode, id) => {
-  const { code, out, err, failed, of } = await doctor(await serving(status, body));
-  expect([code, failed.map((check) => check.id), of('clock')?.status]).toEqual([exitCode, [id], 'ok']);
-  expect(out + err).not.toContain(KEY.PETSTORE_API_KEY);
-});
-
-test('doctor reports a server without TLS as one failure at TLS, with a hint to check https', async () => {
-  const { PETSTORE_BASE_URL = '' } = await serving(200);
-  const { code, failed } = await doctor(AT(PETSTORE_BASE_URL.replace('http:', 'https:')));
-  const detail = expect.stringMatching(/ \(TLS\)$/);
-  const failure = { id: 'connection', detail, hint: expect.stringContaining('serves https') };
-  expect([code, failed]).toEqual([6, [expect.objectContaining(failure)]]);
-});
-
-test('doctor reports a failing key command once, by the API key check', async () => {
-  const { PETSTORE_BASE_URL = '' } = await serving(200);
-  const env = { PETSTORE_BASE_URL, PETSTORE_API_KEY_COMMAND: 'no-such-program --token abc' };
-  const { code, failed, of } = await doctor(env);
-  expect([code, failed.map(({ id }) => id), of('connection')?.detail]).toEqual([3, ['api_key'], 'needs an API key']);
-  expect(failed[0]?.detail).not.toContain('abc');
-});
-
-test('doctor reports an empty PETSTORE_API_KEY at the API key check, not as a problem of the saved URL', async () => {
-  const { PETSTORE_BASE_URL: url = '' } = await serving(200);
-  const dir = withFile('profile-production.json', JSON.stringify({ url }));
-  const { code, failed, of } = await doctor({ PETSTORE_API_KEY: '' }, [], dir);
-  expect([code, failed.map(({ id }) => id), of('base_url')?.detail]).toEqual([3, ['api_key'], url]);
-});
-
-test('doctor reports a damaged profile as one failure and does not change it', async () => {
-  const dir = withFile('profile-staging.json', '{"key": "sk_secret_');
-  const { code, out, failed } = await doctor({}, ['-p', 'staging'], dir);
-  expect([code, failed.map(({ id }) => id)]).toEqual([9, ['profile']]);
-  expect(out).not.toContain('sk_secret_');
-  expect(readFileSync(join(dir, 'config', 'profile-staging.json'), 'utf8')).toBe('{"key": "sk_secret_');
-});
+test.each<
+  [what: string, env: (url: string) => object, code: number, id: string, detail: string, hint: string, more?: More]
+>([
+  ['no base URL', () => ({}), 3, 'base_url', 'profile "production" has no base URL', 'auth login -p production --url'],
+  ['a mistyped profile', named('stagin'), 2, 'profile', 'available profiles: "production"', 'did you mean "staging"?'],
+  ['a closed port', () => at('http://127.0.0.1:9/v1'), 6, 'connection', 'refused (TCP)', 'check the host and port'],
+  ['an unknown host', () => at('https://nowhere.invalid/v1'), 6, 'connection', 'resolved (DNS)', 'check the host name'],
+  ['http in place of https', (url) => at(url.replace('http', 'https')), 6, 'connection', ' (TLS)', 'serves https'],
+  ['a closed proxy', () => proxied('http://127.0.0.1:9'), 6, 'connection', 'cannot connect to proxy 127.0.0.1:9', ''],
+  ['an invalid proxy', () => proxied('ftp://proxy'), 2, 'proxy', 'HTTPS_PROXY', ''],
+  ['a rejected key', at, 3, 'api_key', 'No.', 'PETSTORE_API_KEY', { response: [UNAUTHORIZED, 401] }],
+  ['a web page', at, 7, 'connection', '', '', { response: ['<html>'] }],
+  ['a list of something else', at, 7, 'connection', '', '', { response: ['[{"id":"x"}]'] }],
+  ['a failing key command', commanded, 3, 'api_key', 'key command `no-such-program` failed', 'correct the key command'],
+  ['an empty key and a saved URL', () => ({ PETSTORE_API_KEY: '' }), 3, 'api_key', 'is empty', '', { file: savedUrl }],
+  ['a damaged profile', named('staging'), 9, 'profile', 'profile-staging.json', '', { file: damaged }],
+  ['a closed state server', withState, 9, 'state_server', '', 'start the state server, or correct PETSTORE_STATE_URL'],
+])(
+  'doctor with %s reports one failed check',
+  async (_what, env, exitCode, id, detail, hint, { response, file } = {}) => {
+    const url = await serving(...(response ?? []));
+    const [name, text] = file?.(url) ?? ['none.json', '{}'];
+    const dir = withFile(name, text);
+    const { code, out, err, failed, checks, of } = await doctor({ ...env(url) }, [], dir);
+    expect([code, failed.map((check) => check.id)]).toEqual([exitCode, [id]]);
+    expect([of(id)?.detail, of(id)?.hint ?? '']).toEqual([
+      expect.stringContaining(detail),
+      expect.stringContaining(hint),
+    ]);
+    const { error } = JSON.parse(err.trim().split('\n').at(-1) ?? '');
+    expect(error.message).toBe(`1 of ${checks.length} checks failed: ${of(id)?.label}`);
+    if (response) expect(of('clock')?.status).toBe('ok');
+    expect(out + err).not.toMatch(/sk_secret_|--token/);
+    expect(readFileSync(join(dir, 'config', name), 'utf8')).toBe(text);
+  },
+);
 
 test('doctor reports config and state directories that cannot be written, each with its variable', async () => {
   const file = join(tempDir(), 'file');
@@ -157,16 +144,10 @@ test.runIf(hasModes)('doctor warns of a directory that others can read, until it
   expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'ok' });
 });
 
-test('doctor reports an unavailable state server as one failure, and its hint does not name doctor', async () => {
-  const { code, failed } = await doctor({ ...(await serving(200)), PETSTORE_STATE_URL: 'redis://127.0.0.1:9' });
-  const failure = { id: 'state_server', hint: 'start the state server, or correct PETSTORE_STATE_URL' };
-  expect([code, failed]).toEqual([9, [expect.objectContaining(failure)]]);
-});
-
 test.runIf(hasStateServer)('doctor shows a state server, and warns if it may evict keys', async () => {
   const check = async (...args: string[]) => {
     await using server = await RedisServer.start({ args });
-    return (await doctor({ ...(await serving(200)), PETSTORE_STATE_URL: server.url })).of('state_server');
+    return (await doctor({ ...at(await serving()), PETSTORE_STATE_URL: server.url })).of('state_server');
   };
   const evicting = await check('--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru');
   expect(evicting).toMatchObject({ status: 'warning', hint: expect.stringContaining('noeviction') });
