@@ -119,6 +119,7 @@ export const LIMITERS: readonly RateLimiter[] = [
   library('express-legacy-fast', 'express-rate-limit, legacy headers', true, 10, 1000),
   library('express-draft-6', 'express-rate-limit, draft-6', false),
   library('express-draft-7', 'express-rate-limit, draft-7', false),
+  library('express-draft-8', 'express-rate-limit, draft-8', false),
   library('fastify', '@fastify/rate-limit', true),
   library('hono', 'hono-rate-limiter', false),
   library('flexible', 'rate-limiter-flexible', true),

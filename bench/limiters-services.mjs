@@ -51,6 +51,7 @@ const servers = {
   'express-legacy': () => express({ legacyHeaders: true, standardHeaders: false }),
   'express-draft-6': () => express({ standardHeaders: 'draft-6' }),
   'express-draft-7': () => express({ standardHeaders: 'draft-7' }),
+  'express-draft-8': () => express({ standardHeaders: 'draft-8' }),
   async fastify() {
     const { default: createApp } = await import('fastify');
     const { default: plugin } = await import('@fastify/rate-limit');

@@ -19,7 +19,8 @@ const DECIMAL = /^\d+(?:\.\d{1,9})?$/;
  * @param offsetMs the service's clock minus ours, from earlier responses; used if this one has no `Date`
  */
 export function parseRateLimitHeaders(head: Head, refused: boolean, offsetMs = 0): Observation {
-  const { status, headers, receivedAt, sentAt } = head;
+  const { status, receivedAt, sentAt } = head;
+  const headers = withDraft(head.headers);
   const date = ownDate(headers);
   const serviceNow = date ?? receivedAt + offsetMs;
   const { limit, remaining } = counts(headers);
@@ -31,6 +32,16 @@ export function parseRateLimitHeaders(head: Head, refused: boolean, offsetMs = 0
   const hi = (date ?? 0) + 1000 - Math.min(sentAt, receivedAt);
   const offset = date === undefined ? undefined : { lo: Math.floor(date - receivedAt), hi: Math.ceil(hi) };
   return { at: Math.round(receivedAt), status, refused, limit, remaining, reset, ...wait, offset };
+}
+
+// Reads the header of draft-ietf-httpapi-ratelimit-headers-10 if the service sends no other, for example
+// `RateLimit: "default";r=50;t=30`: 50 requests left, and 30 s until the reset.
+function withDraft(headers: HttpHeaders): HttpHeaders {
+  const draft = headers['ratelimit']?.replaceAll(' ', '') ?? '';
+  const [, remaining, reset] = /^"[^",]*";r=(\d{1,15});t=(\d{1,9})$/.exec(draft) ?? [];
+  const hasOwn = ['limit', 'remaining', 'reset'].some((name) => headers[`x-ratelimit-${name}`] !== undefined);
+  if (hasOwn || remaining === undefined || reset === undefined) return headers;
+  return { ...headers, 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': reset };
 }
 
 // More left than the limit is a contradiction, so both are ignored.

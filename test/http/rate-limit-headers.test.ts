@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseRateLimitHeaders } from '../../src/http/rate-limit-headers.ts';
+import type { HttpHeaders } from '../../src/http/types.ts';
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00.250Z');
@@ -148,4 +149,15 @@ test('no header text yields a wait, limit or quota that is negative, infinite or
     }),
     { numRuns: 2000 },
   );
+});
+
+test.each<[string, HttpHeaders, object]>([
+  ['a 429', {}, { limit: undefined, remaining: 0, waitMs: 30_000, waitFrom: 'reset' }],
+  ['a 429 that also has X-RateLimit headers', { 'x-ratelimit-limit': '60' }, { limit: 60, remaining: undefined }],
+  ['two limits', { ratelimit: '"a";r=5;t=1, "b";r=0;t=9' }, { remaining: undefined, reset: undefined }],
+  ['no reset', { ratelimit: '"a";r=5' }, { remaining: undefined, reset: undefined }],
+])('the RateLimit header of the draft is read as remaining requests and reset: %s', (_title, more, expected) => {
+  const headers = { ratelimit: '"default"; r=0; t=30', ...more };
+  const seen = parseRateLimitHeaders({ status: 429, headers, receivedAt: NOW, sentAt: NOW - 20 }, true);
+  expect(seen).toMatchObject(expected);
 });
