@@ -23,6 +23,8 @@ export interface ServerOptions {
   readonly clock: Clock;
   /** 0: any free port. */
   readonly port: number;
+  /** How the caller spells the option, for messages (default: `port`). */
+  readonly portName?: string;
   readonly keys: readonly string[];
   /** All of them apply; none means unlimited. */
   readonly limits: readonly Limit[];
@@ -69,7 +71,7 @@ export async function startServer(options: ServerOptions): Promise<RunningSandbo
   // Listen first, so that a busy port does not reset the data.
   await once(server.listen({ port: options.port, host: '127.0.0.1' }), 'listening').catch((error) => {
     const problem = error.code === 'EADDRINUSE' ? 'is in use' : `cannot be opened (${systemReason(error)})`;
-    const hint = 'use port 0 to choose a free port';
+    const hint = `use ${options.portName ?? 'port'} 0 to choose a free port`;
     throw new PetstoreError('usage', `port ${options.port} ${problem}`, { hint, cause: error });
   });
   const { port } = server.address() as AddressInfo;

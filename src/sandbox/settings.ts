@@ -16,6 +16,7 @@ export type OptionNames = Readonly<Record<OptionName, string>>;
 export function readSettings(given: GivenSettings, names: OptionNames) {
   return {
     port: wholeNumber(given.port ?? 0, names.port, 65_535),
+    portName: names.port,
     ...readLimits(given, names),
     keys: readKeys(texts(given.keys, names.keys), names.keys),
     dataFile: checkPath(given.data, names.data),

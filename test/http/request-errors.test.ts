@@ -1,4 +1,5 @@
 // The meaning of each status, for reads and for creates, which may have been processed.
+import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { responseError } from '../../src/http/request-errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/types.ts';
@@ -72,6 +73,11 @@ test.each<[status: number, body: string, headers: HttpResponse['headers'], messa
     });
   },
 );
+
+test('the status of a compressed response decides, although its body cannot be read', () => {
+  const compressed = { ...response(401, '', { 'content-encoding': 'gzip' }), body: gzipSync('{"message":"no"}') };
+  expect(responseError(read, compressed)).toMatchObject({ kind: 'auth', status: 401, serviceMessage: undefined });
+});
 
 test('the error about a redirect names its target, with control characters escaped', () => {
   const error = responseError(read, response(301, '', { location: 'https://other.example/v1\u001b[2J' }));

@@ -160,11 +160,11 @@ test('commands with the profile `sandbox` share data and windows', async () => {
   }
 });
 
-test('`sandbox` on a busy port is a usage error, and the hint is port 0', async () => {
+test('`sandbox` on a busy port is a usage error, and the hint is --port 0', async () => {
   const { port } = await startTestSandbox();
   const busy = await inProcess(['sandbox', '--port', String(port)]);
   expect([busy.code, busy.out]).toEqual([2, '']);
-  expect(busy.err).toBe(`error: port ${port} is in use\nhint: use port 0 to choose a free port\n`);
+  expect(busy.err).toBe(`error: port ${port} is in use\nhint: use --port 0 to choose a free port\n`);
 });
 
 test.each([
