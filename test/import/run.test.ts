@@ -126,14 +126,18 @@ test.each<[string, number, Fate[]]>([
   ['ended while a create that timed out could still arrive', 40_000, ['slow', 'unauthorized']],
   ['was killed after a create that timed out', 40_000, ['slow', 'crash']],
   ['was interrupted during a create', 10_000, ['interrupted']],
-])('the run after one that %s fetches its list %i ms later', async (_what, ms, fates) => {
-  const it = new FakeImport(named('dog', 'cat', 'cow'));
-  it.service.fates.push(...fates);
-  await it.run({ concurrency: 1, timeoutMs: 40_000 });
-  expect(it.clock.monotonic()).toBe(0);
-  expect(isComplete(await it.run({ concurrency: 1, timeoutMs: 40_000 }))).toBe(true);
-  expect([it.clock.monotonic(), namesAt(it)]).toEqual([ms, ['cat', 'cow', 'dog']]);
-});
+])(
+  'the run after one that %s fetches its list %i ms later, and the run after that one immediately',
+  async (_what, ms, fates) => {
+    const it = new FakeImport(named('dog', 'cat', 'cow'));
+    it.service.fates.push(...fates);
+    await it.run({ concurrency: 1, timeoutMs: 40_000 });
+    expect(it.clock.monotonic()).toBe(0);
+    expect(isComplete(await it.run({ concurrency: 1, timeoutMs: 40_000 }))).toBe(true);
+    expect(isComplete(await it.run())).toBe(true);
+    expect([it.clock.monotonic(), namesAt(it)]).toEqual([ms, ['cat', 'cow', 'dog']]);
+  },
+);
 
 test('a create that is processed after its row was sent again is reported as a duplicate, even if an earlier run sent it', async () => {
   const it = new FakeImport(named('dog', 'cat'));
