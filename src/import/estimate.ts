@@ -75,38 +75,33 @@ function formatRough(ms: number): string {
   return formatDuration(ms < 2 * MINUTE_MS ? ms : Math.round(ms / MINUTE_MS) * MINUTE_MS);
 }
 
+type Counts = Pick<ImportResults, 'done' | 'created' | 'unknown'>;
+
 /**
  * Starts the progress line: rows done, time left, quota.
- * @param waiting returns true during a wait for the rate limit, which the caller then shows instead of the quota
- * @returns a function that formats the line to at most `room` cells
+ * @returns a function that formats the line to at most `room` cells; during a wait, which the caller shows, it omits the quota
  */
 export function startProgressLine(
   total: number,
   clock: Clock,
-  quota: () => QuotaView,
-  waiting: () => boolean,
-): (results: Pick<ImportResults, 'done' | 'created' | 'unknown'>, room?: number) => string {
+): (counts: Counts, view: QuotaView, isWaiting: boolean, room?: number) => string {
   let last: number | undefined;
   let activeMs = 0;
-  return ({ done, created, unknown }, room) => {
-    const view = quota();
+  return ({ done, created, unknown }, view, isWaiting, room = Number.POSITIVE_INFINITY) => {
     const { window } = view;
     const now = clock.monotonic();
     // If the window is unknown, include waits in the pace.
-    if (!waiting() || !window) activeMs += now - (last ?? now);
+    if (!isWaiting || !window) activeMs += now - (last ?? now);
     last = now;
-    const counts = `${formatNumber(done)} of ${formatNumber(total)}${room === undefined ? ' rows done' : ''}`;
+    const counts = `${formatNumber(done)} of ${formatNumber(total)}${room === Number.POSITIVE_INFINITY ? ' rows done' : ''}`;
     const parts: string[] = [];
     const rows = total - done;
     const { ms } = estimate(rows, view, clock.now());
     const left = Math.max(ms ?? 0, created > 0 ? (activeMs / created) * rows : 0);
     if (rows > 0 && window && ms === undefined) parts.push('time left unknown');
     else if (rows > 0 && left > 0) parts.push(`${formatRough(left)} left`);
-    if (window && !window.over && !waiting()) parts.push(`quota ${formatRemaining(window.remaining, window.limit)}`);
+    if (window && !window.over && !isWaiting) parts.push(`quota ${formatRemaining(window.remaining, window.limit)}`);
     if (unknown > 0) parts.push(`${formatNumber(unknown)} to look up`);
-    return parts.reduce(
-      (line, part) => (line.length + 3 + part.length > (room ?? Number.POSITIVE_INFINITY) ? line : `${line} · ${part}`),
-      counts,
-    );
+    return parts.reduce((line, part) => (line.length + 3 + part.length > room ? line : `${line} · ${part}`), counts);
   };
 }

@@ -1,54 +1,106 @@
-// The estimated time of an import; the length of a window comes from two resets.
+// The estimated time of an import, and its progress line; the length of a window comes from two resets.
 import { expect, test } from 'vitest';
-import type { Estimate } from '../../src/import/estimate.ts';
-import { estimate, formatEstimate } from '../../src/import/estimate.ts';
-import type { WindowView } from '../../src/rate-limit/quota-view.ts';
+import { estimate, formatEstimate, startProgressLine } from '../../src/import/estimate.ts';
+import type { QuotaView, WindowView } from '../../src/rate-limit/quota-view.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 
-const NOW = 1_800_000_000_000;
+const START = 1_800_000_000_000;
 const MINUTE = 60_000;
+const HALF_HOUR = 30 * MINUTE;
+const NO_WAIT = 'no wait, the quota is sufficient';
 const UNKNOWN = 'unknown until the rate limit resets';
 
-interface Given {
-  readonly window?: Partial<WindowView>;
-  readonly windowMs?: number;
-  readonly longWindow?: WindowView;
-  readonly nextAt?: number;
+type Given = Partial<Omit<QuotaView, 'window'>> & { readonly window?: Partial<WindowView> };
+
+/** By default, nothing is left of 60 requests, and the window of unknown length ends in 30 s. */
+function quota({ window, ...given }: Given): QuotaView {
+  const known = { limit: 60, remaining: 0, resetAt: START + 30_000, seenAt: START, over: false, ...window };
+  const view = { windowMs: undefined, longWindow: undefined, blocked: undefined, nextAt: undefined };
+  return { ...view, clockOffset: undefined, seenAt: START, inFlight: 0, shared: true, window: known, ...given };
 }
 
-/** Estimates an import; by default 0 of 60 requests are left, and the window ends in 30 s. */
-function estimated(rows: number, { window, windowMs, longWindow, nextAt }: Given = {}): Estimate {
-  const half = { limit: 60, remaining: 0, resetAt: NOW + 30_000, seenAt: NOW, over: false, ...window };
-  return estimate(rows, { window: half, windowMs, longWindow, nextAt }, NOW);
-}
-
-const HALF_HOUR = 30 * MINUTE;
-const daily = { limit: 1000, remaining: 40, resetAt: NOW + 5 * 60 * MINUTE, seenAt: NOW, over: false };
+const daily = { limit: 1000, remaining: 40, resetAt: START + 5 * 60 * MINUTE, seenAt: START, over: false };
+const custom = { windowMs: MINUTE, window: { limit: 61 } };
+const larger = { windowMs: MINUTE, window: { limit: 300 } };
 
 test.each<[string, string, number, Given]>([
   ['a window of unknown length', UNKNOWN, 600, {}],
   ['a window of unknown length that has reset', UNKNOWN, 61, { window: { over: true } }],
-  ['a window of unknown length with half an hour left', UNKNOWN, 600, { window: { resetAt: NOW + HALF_HOUR } }],
+  ['a window of unknown length with half an hour left', UNKNOWN, 600, { window: { resetAt: START + HALF_HOUR } }],
   ['one reset', '30s at 60 requests per window', 60, {}],
-  ['one reset and a later next request', '32s at 60 requests per window', 60, { nextAt: NOW + 31_050 }],
-  ['enough quota', 'no wait, the quota is sufficient', 20, { window: { remaining: 20 } }],
-  ['no rows', 'no wait, the quota is sufficient', 0, {}],
-  ['no limit', 'no wait, the quota is sufficient', 5000, { window: { limit: 1e9, remaining: 1e9 } }],
+  ['one reset and a later next request', '32s at 60 requests per window', 60, { nextAt: START + 31_050 }],
+  ['enough quota', NO_WAIT, 20, { window: { remaining: 20 } }],
+  ['no rows', NO_WAIT, 0, {}],
+  ['no limit', NO_WAIT, 5000, { window: { limit: 1e9, remaining: 1e9 } }],
   ['a window of 30 min and 20 ms', '31m at 60 requests per 30m', 120, { windowMs: HALF_HOUR + 20 }],
   ['a window of a minute', '10m at 60 requests per minute', 600, { windowMs: MINUTE }],
   ['a minute that has ended', '9m at 60 requests per minute', 600, { windowMs: MINUTE, window: { over: true } }],
   ['a reported daily window', '5h at 1,000 requests per day', 100, { windowMs: MINUTE, longWindow: daily }],
   ['one more row than the daily limit of the plan', '1 day at 1,000 requests per day', 1001, { windowMs: MINUTE }],
   ['as many rows as the daily limit of the plan', '17m at 60 requests per minute', 1000, { windowMs: MINUTE }],
-  ['a custom limit', '33m at 61 requests per minute', 2000, { windowMs: MINUTE, window: { limit: 61 } }],
-  ["a plan's limit for another window", '4m at 60 requests per 6s', 2000, { windowMs: 6000 }],
-  ['a larger plan', '2 days at 10,000 requests per day', 20_001, { windowMs: MINUTE, window: { limit: 300 } }],
   ['more rows than the daily limit of the plan', '2 days at 1,000 requests per day', 2001, { windowMs: MINUTE }],
+  ['a larger plan', '2 days at 10,000 requests per day', 20_001, larger],
+  ['a custom limit', '33m at 61 requests per minute', 2000, custom],
+  ["a plan's limit for another window", '4m at 60 requests per 6s', 2000, { windowMs: 6000 }],
 ])('the estimate with %s is "%s"', (_what, expected, rows, given) => {
-  const result = estimated(rows, given);
+  const result = estimate(rows, quota(given), START);
   expect([formatEstimate(result), result.isDaily]).toEqual([expected, / per day$/.test(expected)]);
 });
 
 test('the estimate is unknown without a known limit', () => {
-  const quota = { window: undefined, windowMs: undefined, longWindow: undefined, nextAt: undefined };
-  expect(formatEstimate(estimate(5, quota, NOW))).toBe('unknown');
+  expect(formatEstimate(estimate(5, { ...quota({}), window: undefined }, START))).toBe('unknown');
+});
+
+interface Shown extends Given {
+  readonly total?: number;
+  readonly unknown?: number;
+  readonly isWaiting?: true;
+}
+
+/** Terminals of 80 and 40 columns; five cells stay free. */
+const [ROOM_80, ROOM_40] = [75, 35];
+const minute = { windowMs: MINUTE, window: { remaining: 2, resetAt: START + MINUTE } };
+const ended = { windowMs: MINUTE, window: { resetAt: START + MINUTE } };
+const largest = { ...ended, total: 299_999, window: { ...ended.window, limit: 1000 } };
+const soon = { ...ended, nextAt: START + 61_050, isWaiting: true } as const;
+
+test.each<[string, string, number, Shown, number?]>([
+  ['fits 80 columns', '118 of 900 · 13m left · quota 2 of 60', 118, minute, ROOM_80],
+  ['has no quota at 40 columns', '118 of 900 · 13m left', 118, minute, ROOM_40],
+  ['keeps the time left at 40 columns', '199,999 of 299,999 · 1h 40m left', 199_999, largest, ROOM_40],
+  ['names the rows in a pipe', '118 of 900 rows done · 13m left · quota 2 of 60', 118, minute],
+  ['omits the quota during a wait', '118 of 900 · 14m left', 118, { ...ended, isWaiting: true }, ROOM_80],
+  [
+    'counts rows to look up',
+    '890 of 900 · 1m left · quota 2 of 60 · 3 to look up',
+    890,
+    { ...minute, unknown: 3 },
+    ROOM_80,
+  ],
+  ['shows no time after the last row', '900 of 900 · quota 2 of 60', 900, minute, ROOM_80],
+  ['needs two resets', '118 of 900 · time left unknown', 118, {}, ROOM_40],
+  ['knows the time to the only reset that is needed', '840 of 900 · 30s left', 840, {}, ROOM_40],
+  ['shows the wait for the next request to the second', '895 of 900 · 1m 2s left', 895, soon, ROOM_80],
+])(
+  'the progress line %s: %s',
+  (_what, expected, done, { total = 900, unknown = 0, isWaiting = false, ...given }, room) => {
+    const show = startProgressLine(total, new FakeClock(START));
+    expect(show({ done, created: done, unknown }, quota(given), isWaiting, room)).toBe(expected);
+  },
+);
+
+test.each([
+  ['without a window, from the pace with waits', { ...quota({}), window: undefined }, '6m'],
+  ['in an open window, from the pace without waits', quota({ window: { limit: 60_000, remaining: 60_000 } }), '3m'],
+])('the time left is derived %s', async (_what, view, expected) => {
+  const clock = new FakeClock(START);
+  const show = startProgressLine(2000, clock);
+  const line = (created: number, isWaiting: boolean) => show({ done: created, created, unknown: 0 }, view, isWaiting);
+  // Time before the first line, such as a prompt, does not count toward the pace.
+  await clock.sleep(20_000);
+  expect(line(0, false)).not.toContain('left ·');
+  await clock.sleep(20_000);
+  expect(line(200, false)).toContain('200 of 2,000 rows done · 3m left');
+  await clock.sleep(20_000);
+  expect(line(200, true)).toContain(`200 of 2,000 rows done · ${expected} left`);
 });

@@ -125,12 +125,7 @@ async function send(
 ): Promise<RunResult> {
   const { context, progress } = session;
   const [service, ledger] = await Promise.all([listOptions(session), session.ledger()]);
-  const line = startProgressLine(
-    rows.length,
-    context.clock,
-    () => ledger.view(),
-    () => progress.waiting,
-  );
+  const line = startProgressLine(rows.length, context.clock);
   return runImport({
     ...service,
     rows,
@@ -140,7 +135,7 @@ async function send(
     timeoutMs: session.options.timeout,
     hasQuota: () => ledger.view().nextAt === undefined,
     onPlan: (results) => warnOfDifferences(session, results),
-    onProgress: (results) => progress.status((room) => line(results, room)),
+    onProgress: (results) => progress.status((room) => line(results, ledger.view(), progress.waiting, room)),
   });
 }
 
