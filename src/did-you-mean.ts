@@ -5,8 +5,7 @@ export function closestMatch(word: string, known: readonly string[]): string | u
   const ranked = known.map((other) => ({ other, distance: distance(word, other) }));
   ranked.sort((one, two) => one.distance - two.distance);
   const best = ranked[0];
-  const most = Math.max(1, Math.floor(Math.max(word.length, best?.other.length ?? 0) / 3));
-  return best && best.distance <= most ? best.other : undefined;
+  return best && best.distance <= Math.max(1, Math.floor(word.length / 3)) ? best.other : undefined;
 }
 
 // Damerau-Levenshtein distance: insert, delete, replace, or swap two neighbors.

@@ -13,6 +13,16 @@ export interface ParseError extends CommanderError {
   readonly command: Command;
 }
 
+/** The words of other programs for our commands. */
+const SYNONYMS: Readonly<Record<string, string>> = {
+  category: 'categories',
+  add: 'create',
+  new: 'create',
+  whoami: 'auth status',
+  'auth list': 'auth status',
+  version: '--version',
+};
+
 /** @param profile the value of `--profile`, which the commands of hints repeat */
 export function usageError(parseError: ParseError, context: Context, profile: string | undefined): PetstoreError {
   const { code, command, message } = parseError;
@@ -29,8 +39,8 @@ export function usageError(parseError: ParseError, context: Context, profile: st
   if (code === 'commander.missingMandatoryOptionValue' && mistyped) return unknownOption(command, mistyped);
   const hints: Partial<Record<string, string | undefined>> = {
     'commander.unknownCommand': meantCommand(command, word, petstore),
-    'commander.missingMandatoryOptionValue': meantOption(command, petstore),
-    'commander.missingArgument': word === 'file' ? 'pass a file, or - to read stdin' : undefined,
+    'commander.missingMandatoryOptionValue': meantArgument(command, petstore),
+    'commander.missingArgument': word === 'file' ? 'pass a file, or - to read stdin' : meantArgument(command, petstore),
     'commander.conflictingOption': 'use one of them',
     'commander.invalidArgument': choices && use(choices.replace(/\.$/, '')),
   };
@@ -55,14 +65,32 @@ function unknownOption(command: Command, word: string): PetstoreError {
   const flag = /^-\w|/.exec(word)?.[0] || word.replace(/=.*$/s, '');
   const options = [...command.options, ...rootOf(command).options].filter(({ hidden }) => !hidden);
   const known = ['--help', ...options.flatMap(({ long }) => long ?? [])];
-  const match = closestMatch(flag, known);
+  const starts = known.filter((long) => long.startsWith(flag));
+  const match = starts.length === 1 ? starts[0] : closestMatch(flag, known);
   return error(`unknown option "${flag}"`, match ? `did you mean \`${match}\`?` : help(command));
 }
 
-// Searches all commands, too: `petstore login` means `petstore auth login`.
+// Searches all commands: `petstore login` means `petstore auth login`, `category list` means `categories list`.
 function meantCommand(parent: Command, word: string, petstore: FormatCommand): string | undefined {
-  const near = closestCommand(visibleCommands(parent), word) ?? closestCommand(commandsBelow(rootOf(parent)), word);
-  return near && `did you mean ${petstore(...pathOf(near).split(' ').slice(1))}?`;
+  const root = rootOf(parent);
+  const [, ...path] = pathOf(parent).split(' ');
+  const rest = parent.args.slice(parent.args.indexOf(word) + 1);
+  const synonym = SYNONYMS[[...path, word].join(' ')] ?? SYNONYMS[word] ?? word;
+  if (/[ -]/.test(synonym)) return didYouMean(petstore, synonym.split(' '));
+  const near = closestCommand(visibleCommands(parent), synonym) ?? closestCommand(commandsBelow(root), synonym);
+  if (!near) return undefined;
+  if (near.commands.length === 0) return suggest(near, rest, petstore);
+  const [next = '', ...others] = rest;
+  const below = closestCommand(visibleCommands(near), SYNONYMS[next] ?? next);
+  return below ? suggest(below, others, petstore) : help(near);
+}
+
+// Without arguments, names stand for those that the command requires.
+function suggest(command: Command, typed: readonly string[], petstore: FormatCommand): string {
+  const [, ...path] = pathOf(command).split(' ');
+  const options = command.options.filter(({ mandatory }) => mandatory).flatMap(({ long }) => [long ?? '', 'NAME']);
+  const args = command.registeredArguments.filter(({ required }) => required).map((one) => one.name().toUpperCase());
+  return didYouMean(petstore, [...path, ...(typed.length > 0 ? typed : [...options, ...args])]);
 }
 
 function commandsBelow(command: Command): readonly Command[] {
@@ -76,13 +104,18 @@ function closestCommand(commands: readonly Command[], word: string): Command | u
   return commands.find((one) => match !== undefined && namesOf(one).includes(match));
 }
 
-// `categories create dog` means `categories create --name dog`.
-function meantOption(command: Command, petstore: FormatCommand): string | undefined {
+// `categories create dog` means `categories create --name dog`, and `api categories` means `api GET categories`.
+function meantArgument(command: Command, petstore: FormatCommand): string | undefined {
   const [value = '', ...others] = command.args;
-  const option = command.options.find(({ mandatory }) => mandatory)?.long;
-  if (!option || value === '' || others.length > 0 || looksLikeKey(value)) return undefined;
+  const isPath = command.name() === 'api' && !/^[A-Z]+$/.test(value);
+  const missing = isPath ? 'GET' : command.options.find(({ mandatory }) => mandatory)?.long;
+  if (!missing || value === '' || others.length > 0 || looksLikeKey(value)) return undefined;
   const words = [...rootOf(command).context.args];
-  words.splice(words.lastIndexOf(value), 0, option);
+  words.splice(words.lastIndexOf(value), 0, missing);
+  return didYouMean(petstore, words);
+}
+
+function didYouMean(petstore: FormatCommand, words: readonly string[]): string {
   return `did you mean ${petstore(...words)}?`;
 }
 

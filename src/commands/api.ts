@@ -1,11 +1,13 @@
 // `petstore api METHOD PATH`: one raw call, with the limits, retries and exit codes of every command.
 import type { Action } from '../command.ts';
-import { PetstoreError } from '../errors.ts';
+import { PetstoreError, rephrase } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { responseError } from '../http/request-errors.ts';
 import type { HttpHeaders, HttpRequest, HttpResponse } from '../http/types.ts';
+import type { Context } from '../io.ts';
 import { parseJson } from '../json.ts';
 import type { Session } from '../session.ts';
+import { createCommandFormatter, quoteForShell } from '../shell-quote.ts';
 
 interface CallOptions {
   readonly data?: string;
@@ -26,7 +28,7 @@ export const callAction: Action<CallOptions, RawResponse> = {
     const response = await (await session.httpClient()).send(request);
     const { status, headers } = response;
     for (const notice of deprecationNotices(request.method, request.path, headers)) await session.warn(notice);
-    const failure = status < 200 || status > 299 ? responseError(request, response) : undefined;
+    const failure = status < 200 || status > 299 ? failureOf(session, path, request, response) : undefined;
     return { response, include: options.include === true, failure };
   },
   view: {
@@ -42,6 +44,19 @@ export const callAction: Action<CallOptions, RawResponse> = {
     },
   },
 };
+
+function failureOf({ context, options }: Session, path: string, request: HttpRequest, response: HttpResponse) {
+  const failure = responseError(request, response);
+  // The base URL ends in /v1.
+  const below = /^\/?v1\/(.+)$/s.exec(path)?.[1];
+  if (response.status !== 404 || !below) return failure;
+  const words = context.args.map((arg) => (arg === path ? below : arg));
+  return rephrase(
+    failure,
+    failure.message,
+    `did you mean ${createCommandFormatter(context, options.profile)(...words)}?`,
+  );
+}
 
 async function toRequest(session: Session, method: string, typed: string, options: CallOptions): Promise<HttpRequest> {
   const path = pathBelowBase(typed);
@@ -97,20 +112,26 @@ function invalidPath(
 
 // The body is sent as application/json, so anything else is rejected.
 async function readBody({ context }: Session, { data, input }: CallOptions): Promise<Uint8Array | undefined> {
-  if (data !== undefined) return checkJson(Buffer.from(data), '--data');
+  if (data !== undefined) return checkJson(Buffer.from(data), '--data', dataHint(data, context));
   if (input === undefined) return undefined;
   const { readInputFile } = await import('../import/rows.ts');
   const { bytes } = await readInputFile(input, context);
-  return checkJson(bytes, input === '-' ? 'stdin' : '--input');
+  return checkJson(bytes, input === '-' ? 'stdin' : '--input', 'use a JSON document such as {"name":"dog"}');
 }
 
-function checkJson(body: Uint8Array, source: string): Uint8Array {
+function dataHint(data: string, context: Context): string {
+  const file = /^@(.+)/s.exec(data)?.[1];
+  if (file) return `to read the body from a file, use \`--input ${quoteForShell(file, context)}\``;
+  return context.platform === 'win32'
+    ? 'use --input FILE, since Windows shells treat quotes differently'
+    : `quote the JSON, for example --data '{"name":"dog"}'`;
+}
+
+function checkJson(body: Uint8Array, source: string, hint: string): Uint8Array {
   try {
     parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
     return body;
   } catch {
-    // Windows shells remove quotes.
-    const hint = source === '--data' ? 'use --input FILE, or quote the JSON document' : undefined;
     throw new PetstoreError('usage', `the body from ${source} is not valid JSON`, { hint });
   }
 }

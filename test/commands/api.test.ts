@@ -88,7 +88,7 @@ test.each<[what: string, args: string[], words: string]>([
   ['a path to another host', ['GET', '//evil.example/x'], 'the path is a full URL'],
   ['an encoded path that leaves the base URL', ['GET', '/x/..%2F..%2f../admin'], 'must stay below the base URL'],
   ['a path in place of the method', ['/categories', '/x'], 'value "/categories" is invalid for argument "method"'],
-  ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON\nhint: use --input FILE'],
+  ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON\nhint: quote the JSON, for'],
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'GET requests cannot have a body'],
   ['two bodies', ['POST', '/x', '--data', '{}', '--input', 'f'], 'cannot be used with'],
   ['a directory as input', ['POST', '/x', '--input', '/'], '"/" is a directory'],
@@ -139,6 +139,11 @@ test('GET /pets/1 on the sandbox exits with 7 and warns of its deprecation and r
   expect(code).toBe(7);
   expect(err).toContain('GET /pets/1 has been deprecated since');
   expect(err).toContain('GET /pets/1 will be removed on');
+});
+
+test('the hint about invalid JSON in --data recommends a file on Windows', async () => {
+  const { code, err } = await inProcess(['api', 'POST', '/x', '--data', '{name:dog}'], { env, platform: 'win32' });
+  expect([code, err]).toEqual([2, expect.stringMatching(/hint: use --input FILE, since [^'{]*$/)]);
 });
 
 test.each([

@@ -121,7 +121,7 @@ test('help for an unknown command is a usage error and does not repeat a key', a
   expect(await inProcess(['help', 'categories', 'craete'])).toEqual({
     code: 2,
     out: '',
-    err: 'error: unknown command "craete"\nhint: did you mean `petstore categories create`?\n',
+    err: 'error: unknown command "craete"\nhint: did you mean `petstore categories create --help`?\n',
   });
   const key = 'sk_secret_0123456789';
   expect((await inProcess(['help', key])).err).not.toContain(key);

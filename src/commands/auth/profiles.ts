@@ -1,11 +1,12 @@
 // `petstore auth logout`, `auth status` and `auth switch`: the saved profiles. Nothing is sent.
 import type { Action } from '../../command.ts';
+import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { capitalize } from '../../format.ts';
 import type { Column } from '../../output/view.ts';
 import type { Credentials } from '../../profiles/credentials.ts';
 import { findCredentials, keyVariable, namedProfile, overridingVariables } from '../../profiles/credentials.ts';
-import { checkExists, checkProfileName } from '../../profiles/store.ts';
+import { checkExists, checkProfileName, SANDBOX } from '../../profiles/store.ts';
 import { maskKey } from '../../redact.ts';
 
 interface LogoutResult {
@@ -25,6 +26,11 @@ export const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
     if (variable) await session.warn(`${variable} is still set and overrides saved keys`);
     const named = namedProfile(env, typed);
     const profile = named?.name ?? store.active();
+    if (profile === SANDBOX) {
+      throw new PetstoreError('usage', 'profile "sandbox" has a built-in key, which cannot be removed', {
+        hint: 'run `petstore auth logout -p PROFILE` to log out of another profile',
+      });
+    }
     checkExists(profile, store.names(), named?.from, 'run `petstore auth status` to list the profiles');
     const deleted = options.delete === true;
     return { profile, removed: deleted ? store.remove(profile) : store.removeKey(profile), deleted };
