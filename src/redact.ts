@@ -48,8 +48,3 @@ export function withoutTypedKeys(text: string, args: readonly string[]): string 
   const keys = new Set(words.filter((word) => looksLikeKey(word) && !/\/|\.[a-z]{1,6}$/.test(word)));
   return text.replace(WORD, (word) => (keys.has(word) ? '[redacted]' : word)).replace(SECRET_KEY, '[redacted]');
 }
-
-/** Whether a URL may contain a key; only long parts are checked, because ordinary names may start like a key. */
-export function containsKey(url: URL): boolean {
-  return url.href.split(/[/.:]+/).some((part) => part.length >= MIN_KEY && looksLikeKey(part));
-}

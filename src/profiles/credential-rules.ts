@@ -1,21 +1,16 @@
 // The rules for base URLs (https, or http on loopback, ending in /v1) and API keys (printable ASCII without spaces).
 import { PetstoreError } from '../errors.ts';
-import { containsKey } from '../redact.ts';
 
 export interface BaseUrl {
   readonly url: string;
   readonly origin: string;
 }
 
-interface InvalidUrl {
-  /** Never quotes the text, which may contain a password. */
-  readonly problem: string;
-  /** Suggests the URL with /v1 appended, unless it has a version or a part that looks like a key. */
-  readonly suggestion?: string;
-}
-
-/** Checks the rules of docs/cli.md, profiles, and docs/service.md, purpose. */
-export function parseBaseUrl(text: unknown): BaseUrl | InvalidUrl {
+/**
+ * Checks the rules of docs/cli.md, profiles, and docs/service.md, purpose.
+ * @returns `problem` if the URL is invalid; it never quotes the text, which may contain a password
+ */
+export function parseBaseUrl(text: unknown): BaseUrl | { readonly problem: string } {
   if (typeof text !== 'string') return { problem: text === undefined ? 'is missing' : 'is not a string' };
   if (text === '') return { problem: 'is empty' };
   // `new URL` would silently drop or convert these.
@@ -34,19 +29,16 @@ export function parseBaseUrl(text: unknown): BaseUrl | InvalidUrl {
   const path = url.pathname.replace(/\/$/, '');
   if (/%2f|%5c|%2e|\/\//i.test(path))
     return { problem: 'contains an escaped dot, or an escaped or double slash, in its path' };
+  if (!path.endsWith('/v1')) return { problem: 'must end in /v1' };
   const { origin } = url;
-  if (path.endsWith('/v1')) return { url: `${origin}${path}`, origin };
-  const isClear = !containsKey(url) && !/\/v\d+$/.test(path);
-  return { problem: 'must end in /v1', ...(isClear && { suggestion: `${origin}${path}/v1` }) };
+  return { url: `${origin}${path}`, origin };
 }
 
 /** @throws PetstoreError `usage` */
 export function checkBaseUrl(text: unknown, from: string): BaseUrl {
   const parsed = parseBaseUrl(text);
   if ('url' in parsed) return parsed;
-  throw new PetstoreError('usage', `${from} ${parsed.problem}`, {
-    hint: parsed.suggestion ? `did you mean ${parsed.suggestion}?` : 'use the form https://HOST/v1',
-  });
+  throw new PetstoreError('usage', `${from} ${parsed.problem}`, { hint: 'use the form https://HOST/v1' });
 }
 
 /** @param hostname from `URL.hostname`, which normalizes forms such as 127.1 and 0x7f.1 */

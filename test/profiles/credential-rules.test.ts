@@ -16,7 +16,6 @@ test.each([
 });
 
 const HTTPS = 'must use https (http is allowed only for loopback)';
-const FORM = 'use the form https://HOST/v1';
 
 test.each([
   ['', 'is empty'],
@@ -34,14 +33,14 @@ test.each([
   ['https://api.example/v1#', 'must not contain a query or a fragment'],
   ['https://api.example/v1 ', 'contains a space, a backslash or a control character'],
   ['https://api.ex\u202eample/v1', 'contains a space, a backslash or a control character'],
-  ['https://api.example/', 'must end in /v1', 'did you mean https://api.example/v1?'],
-  ['https://api.example/xv1', 'must end in /v1', 'did you mean https://api.example/xv1/v1?'],
+  ['https://api.example/', 'must end in /v1'],
+  ['https://api.example/xv1', 'must end in /v1'],
   ['https://api.example/v2', 'must end in /v1'],
   ['https://api.example//v1', 'contains an escaped dot, or an escaped or double slash, in its path'],
   ['https://api.example/a%2fb/v1', 'contains an escaped dot, or an escaped or double slash, in its path'],
   ['https://%zz/v1', 'is not a valid URL'],
-])('the base URL %j is rejected because it %s', (text, problem, hint = FORM) => {
-  const error = { kind: 'usage', message: `--url ${problem}`, hint };
+])('the base URL %j is rejected because it %s', (text, problem) => {
+  const error = { kind: 'usage', message: `--url ${problem}`, hint: 'use the form https://HOST/v1' };
   expect(() => checkBaseUrl(text, '--url')).toThrow(expect.objectContaining(error));
 });
 

@@ -67,7 +67,7 @@ test('a login prompts for a missing URL, again after an invalid answer, and with
     env: { NO_COLOR: '1' },
     steps: [
       { after: 'Base URL for profile', send: `${service.origin}\r` },
-      { after: `must end in /v1; did you mean ${service.url}?`, send: `${service.url}\r` },
+      { after: 'must end in /v1; use the form https://HOST/v1', send: `${service.url}\r` },
       { after: 'API key for profile', send: '\r' },
       { after: 'is empty', send: ` ${GOOD_KEY} \r` },
     ],
