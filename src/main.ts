@@ -1,5 +1,6 @@
 // The entry point: adapts `process` (streams, signals, environment, exit code) to the Context of a command.
 import { homedir, tmpdir } from 'node:os';
+import { addAbortSignal } from 'node:stream';
 import { systemClock } from './clock.ts';
 import { PetstoreError } from './errors.ts';
 import type { Context, Input, Output } from './io.ts';
@@ -64,14 +65,10 @@ function input(signal: AbortSignal): Input {
       return process.stdin;
     },
     async *read() {
-      const { stdin } = process;
-      const stop = (): void => void stdin.destroy(signal.reason as Error);
-      signal.addEventListener('abort', stop, { once: true });
       try {
-        signal.throwIfAborted();
-        for await (const chunk of stdin) yield chunk as unknown as Uint8Array;
-      } finally {
-        signal.removeEventListener('abort', stop);
+        for await (const chunk of addAbortSignal(signal, process.stdin)) yield chunk as unknown as Uint8Array;
+      } catch (error) {
+        throw signal.aborted ? signal.reason : error;
       }
     },
   };
