@@ -83,84 +83,57 @@ function escaped(text) {
   return text.replace(/`[^`]*`|[<>*_]/g, (found) => (found.length > 1 ? found : `\\${found}`));
 }
 
-/** The page petstore(1) in man(7) macros. */
+/** The page petstore(1) in man(7) macros, from the same Markdown. */
 export function manPage(reference) {
-  return [
-    `.TH PETSTORE 1 "" "petstore ${reference.version}" "User Commands"`,
+  const { version, notes, commands, examples } = reference;
+  const files = [
+    [
+      '~/.config/petstore',
+      'profiles and keys (macOS: ~/Library/Preferences/petstore); PETSTORE_CONFIG_DIR overrides it',
+    ],
+    [
+      '~/.local/state/petstore',
+      'quota, import locks and sandbox data (macOS: ~/Library/Application Support/petstore); PETSTORE_STATE_DIR overrides it',
+    ],
+  ];
+  const markdown = [
+    '## Synopsis',
+    'petstore command [options]',
+    '## Description',
+    ...notes.split(/\n{2,}/).map(markdownParagraph),
+    cliReference(reference),
+    '## Exit status',
+    exitCodeTable(reference),
+    '## Files',
+    table(['path', 'content'], files),
+    '## Examples',
+    fence('sh', [...examples, ...commands.flatMap((command) => command.examples)]),
+  ].join('\n\n');
+  const title = [
+    `.TH PETSTORE 1 "" "petstore ${version}" "User Commands"`,
     '.SH NAME',
     'petstore \\- command\\-line client for the pet store API',
-    '.SH SYNOPSIS',
-    '.B petstore',
-    '.I command',
-    '.RI [ options ]',
-    '.SH DESCRIPTION',
-    ...paragraphs(reference.notes),
-    '.SH COMMANDS',
-    ...reference.commands.flatMap(manSection),
-    '.SH GLOBAL OPTIONS',
-    ...reference.globalOptions.flatMap(term('.B', ({ flags }) => flags)),
-    '.SH ENVIRONMENT',
-    ...reference.environment.flatMap(({ name, meaning }) => ['.TP', `.B ${roff(name)}`, roff(meaning)]),
-    '.SH EXIT STATUS',
-    ...reference.exitCodes.flatMap((one) => [
-      '.TP',
-      `.B ${one.code}`,
-      roff(one.meaning + (one.kind ? ` (${one.kind})` : '')),
-    ]),
-    '.SH FILES',
-    '.TP',
-    '.I ~/.config/petstore',
-    roff('profiles and keys (macOS: ~/Library/Preferences/petstore); PETSTORE_CONFIG_DIR overrides it'),
-    '.TP',
-    '.I ~/.local/state/petstore',
-    roff(
-      'quota, import locks and sandbox data (macOS: ~/Library/Application Support/petstore); PETSTORE_STATE_DIR overrides it',
-    ),
-    '.SH EXAMPLES',
-    ...examples(reference.examples),
-    '.SH SEE ALSO',
-    '.BR curl (1),',
-    '.BR jq (1)',
-    '',
-  ].join('\n');
-}
-
-function manSection(command) {
-  return [
-    `.SS ${roff(command.usage)}`,
-    ...paragraphs(sentence(command.description)),
-    ...command.arguments.flatMap(term('.I', ({ name }) => name)),
-    ...command.options.flatMap(term('.B', ({ flags }) => flags)),
-    ...(command.notes ? ['.PP', ...paragraphs(command.notes)] : []),
-    '.PP',
-    roff(`Output: ${command.output}`),
-    ...(command.exitCodes.length > 0 ? ['.PP', `Exit codes: ${command.exitCodes.join(', ')}.`] : []),
-    '.PP',
-    'Examples:',
-    ...examples(command.examples),
   ];
+  return `${[...title, ...markdown.split(/\n{2,}/).flatMap(manBlock)].join('\n')}\n`;
 }
 
-function term(macro, name) {
-  return (one) => ['.TP', `${macro} ${roff(name(one))}`, roff(one.description)];
-}
-
-function examples(lines) {
-  return lines.length === 0 ? [] : ['.PP', '.nf', '.RS', ...lines.map(roff), '.RE', '.fi'];
-}
-
-// Paragraphs are filled by the formatter; those with indented lines are kept as they are.
-function paragraphs(notes) {
-  return notes.split(/\n{2,}/).flatMap((part, at) => {
-    const lines = part.split('\n').map(roff);
-    const body = /^\s/m.test(part) ? ['.nf', ...lines, '.fi'] : lines;
-    return at === 0 ? body : ['.PP', ...body];
+function manBlock(block) {
+  const lines = block.split('\n');
+  const [, level, title] = /^(##+) (.*)/.exec(block) ?? [];
+  if (level) return level === '##' ? `.SH ${roff(title.toUpperCase())}` : `.SS ${roff(title)}`;
+  if (block.startsWith('```')) return ['.PP', '.nf', ...lines.slice(1, -1).map(roff), '.fi'];
+  if (!block.startsWith('| ')) return ['.PP', ...lines.map(roff)];
+  return lines.slice(2).flatMap((row) => {
+    const [term, ...cells] = row.slice(2, -2).split(' | ');
+    return ['.TP', `.B ${roff(term)}`, roff(cells.filter((text) => text !== '').join(' '))];
   });
 }
 
-// Escapes backslashes, a leading dot or quote, and hyphens, which could not be copied otherwise.
-function roff(raw) {
-  return raw
+// Drops the escapes and quotes of Markdown. Escapes backslashes, a leading dot or quote, and hyphens, which could not be
+// copied otherwise.
+function roff(markdown) {
+  return markdown
+    .replace(/\\([<>*_|])|`/g, '$1')
     .replaceAll('\\', '\\e')
     .replaceAll('-', '\\-')
     .replace(/^([.'])/, '\\&$1')
