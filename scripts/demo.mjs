@@ -17,45 +17,32 @@ const COMMANDS = [
 ];
 /** The first import is interrupted when this text appears, so that the next one finds rows to skip. */
 const INTERRUPT_AT = 'waiting';
+const NAMES = `parrot hamster gerbil chinchilla ferret canary budgie cockatiel goldfish guppy koi turtle tortoise gecko iguana
+chameleon axolotl frog newt horse donkey pony goat sheep pig cow llama alpaca camel chicken duck goose turkey quail peafowl pigeon
+dove finch macaw cockatoo lovebird crow owl falcon rat mouse degu hedgehog skunk raccoon fox lynx serval otter seahorse clownfish
+betta tetra angelfish discus crab snail tarantula mantis bee beetle spider squid whale seal dolphin`;
 // More rows than the sandbox's plan allows in a minute.
-const SPECIES =
-  `cat Felis catus, rabbit Oryctolagus cuniculus, parrot Psittacus erithacus, hamster Mesocricetus auratus,
-guinea pig Cavia porcellus, gerbil Meriones unguiculatus, chinchilla Chinchilla lanigera, ferret Mustela furo, canary Serinus canaria,
-budgie Melopsittacus undulatus, cockatiel Nymphicus hollandicus, goldfish Carassius auratus, guppy Poecilia reticulata,
-koi Cyprinus rubrofuscus, turtle Trachemys scripta, tortoise Testudo hermanni, corn snake Pantherophis guttatus, ball python Python regius,
-gecko Eublepharis macularius, iguana Iguana iguana, chameleon Chamaeleo calyptratus, bearded dragon Pogona vitticeps, axolotl Ambystoma mexicanum,
-tree frog Hyla arborea, newt Triturus cristatus, horse Equus caballus, donkey Equus asinus, pony Equus ferus, goat Capra hircus,
-sheep Ovis aries, pig Sus domesticus, cow Bos taurus, llama Lama glama, alpaca Vicugna pacos, camel Camelus dromedarius,
-chicken Gallus gallus, duck Anas platyrhynchos, goose Anser anser, turkey Meleagris gallopavo, quail Coturnix japonica, peafowl Pavo cristatus,
-pigeon Columba livia, dove Streptopelia risoria, finch Taeniopygia guttata, macaw Ara ararauna, cockatoo Cacatua alba, lovebird Agapornis roseicollis,
-crow Corvus corone, owl Tyto alba, falcon Falco peregrinus, rat Rattus norvegicus, mouse Mus musculus, degu Octodon degus,
-hedgehog Atelerix albiventris, sugar glider Petaurus breviceps, skunk Mephitis mephitis, raccoon Procyon lotor, fox Vulpes vulpes,
-lynx Lynx lynx, sand cat Felis margarita, wildcat Felis silvestris, serval Leptailurus serval, otter Lutra lutra, seahorse Hippocampus kuda, clownfish Amphiprion ocellaris,
-betta Betta splendens, tetra Paracheirodon innesi, angelfish Pterophyllum scalare, discus Symphysodon discus, crab Gecarcinus ruricola,
-snail Helix pomatia, tarantula Grammostola rosea, mantis Mantis religiosa, stick insect Carausius morosus, bee Apis mellifera`
-    .split(/,\s+/)
-    .map((animal) => animal.replace(/ (?=[A-Z])/, ','))
-    .join('\n');
+const SPECIES = [
+  'cat,Felis catus',
+  'rabbit,Oryctolagus cuniculus',
+  'sand cat,Felis margarita',
+  'wildcat,Felis silvestris',
+  ...NAMES.split(/\s+/).map((name) => `${name},`),
+].join('\n');
 const SIZE = { cols: 84, rows: 40 };
 const PROMPT = '$ ';
 
 const CELL = { width: 8.43, height: 19 };
 const MARGIN = 20;
 const TITLE_BAR = 34;
-// `palette` has the eight colors of a terminal, then their bright forms.
+// The numbers are colors of a terminal: red, green, yellow and cyan.
 const LIGHT = {
-  ...{ ink: '#1f2328', paper: '#f6f8fa', edge: '#d1d9e0', dim: '#59636e', prompt: '#1b7c83' },
-  palette: [
-    ['#24292f', '#cf222e', '#116329', '#7d4e00', '#0969da', '#8250df', '#1b7c83', '#59636e'],
-    ['#57606a', '#a40e26', '#1a7f37', '#633c01', '#218bff', '#a475f9', '#3192aa', '#24292f'],
-  ].flat(),
+  ...{ ink: '#1f2328', paper: '#f6f8fa', edge: '#d1d9e0', dim: '#59636e' },
+  ...{ 1: '#cf222e', 2: '#116329', 3: '#7d4e00', 6: '#1b7c83' },
 };
 const DARK = {
-  ...{ ink: '#d6deeb', paper: '#0b1320', edge: '#2b3648', dim: '#7c8a9e', prompt: '#5ccfe6' },
-  palette: [
-    ['#2b3648', '#ff6b6b', '#8bd49c', '#ffd479', '#6cb6ff', '#d2a6ff', '#5ccfe6', '#d6deeb'],
-    ['#7c8a9e', '#ff8f8f', '#a8e6b4', '#ffe3a3', '#8ccaff', '#e2c5ff', '#86e1f0', '#ffffff'],
-  ].flat(),
+  ...{ ink: '#d6deeb', paper: '#0b1320', edge: '#2b3648', dim: '#7c8a9e' },
+  ...{ 1: '#ff6b6b', 2: '#8bd49c', 3: '#ffd479', 6: '#5ccfe6' },
 };
 
 const screen = await record();
@@ -128,7 +115,7 @@ function draw({ buffer, erased }, colors) {
   ].join('\n');
 }
 
-/** Neighboring cells of one style, as text with the column where it starts. The color is a name or index of a palette. */
+/** Neighboring cells of one style, as text with the column where it starts. */
 function runs(line) {
   const found = [];
   const typed = line.translateToString().startsWith(PROMPT);
@@ -144,13 +131,13 @@ function runs(line) {
 }
 
 function styleOf(cell, isPrompt) {
-  const color = isPrompt ? 'prompt' : cell.isDim() ? 'dim' : cell.isFgPalette() ? cell.getFgColor() : 'ink';
+  const color = isPrompt ? 6 : cell.isDim() ? 'dim' : cell.isFgPalette() ? cell.getFgColor() : 'ink';
   return `${color}${cell.isBold() ? ' bold' : ''}`;
 }
 
 function textOf({ column, style, text }, row, colors) {
   const [color, weight] = style.split(' ');
-  const fill = color === 'ink' ? '' : ` fill="${colors[color] ?? colors.palette[color]}"`;
+  const fill = color === 'ink' ? '' : ` fill="${colors[color]}"`;
   const bold = weight ? ' font-weight="bold"' : '';
   const x = (MARGIN + column * CELL.width).toFixed(1);
   const y = TITLE_BAR + MARGIN + row * CELL.height;
