@@ -84,12 +84,6 @@ const headers = (remaining: number, resetInS = 40): Record<string, string> => ({
   'x-ratelimit-reset': String(resetInS),
 });
 
-test('a response is returned, and its quota is known to other processes', async () => {
-  const { sender, open } = scripted([{ status: 200, headers: headers(57) }]);
-  expect((await sender.send(LIST)).status).toBe(200);
-  expect(open().view().window).toMatchObject({ limit: 60, remaining: 57 });
-});
-
 test('a create is resent after the wait stated by a 429, and the stated wait is not multiplied', async () => {
   const refusal = (seconds: number) => ({ status: 429, headers: { 'retry-after': String(seconds) } });
   const { sender, gaps, waits } = scripted([refusal(2), refusal(3), { status: 201 }]);

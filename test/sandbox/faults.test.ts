@@ -1,7 +1,7 @@
 // Injected faults: syntax, effect on a request, and reproduction from a seed.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { parseFault } from '../../src/sandbox/faults.ts';
+import { drawFaultPlan, parseFault, seededRandom } from '../../src/sandbox/faults.ts';
 import type { ServerOptions } from '../../src/sandbox/server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { noonClock, startTestSandbox } from './support.ts';
@@ -55,17 +55,15 @@ test('the delays of several faults add up, and the first other fault applies', a
   expect(clock.slept).toEqual([30_000, 30_000, 10_000]);
 });
 
-test('a fault of 30 percent occurs in about 30 of 100 responses, and the same seed repeats it', async () => {
-  const run = async (seed: number): Promise<number[]> => {
-    const { list } = await startWith(['503:30'], { seed, limits: [] });
-    const statuses: number[] = [];
-    for (let i = 0; i < 100; i++) statuses.push((await list()).status);
-    return statuses;
+// The seed of a server is tested in test/commands/sandbox/serve.test.ts.
+test('a fault of 30 percent occurs in about 30 of 100 responses, and the same seed repeats it', () => {
+  const draw = (seed: number): unknown[] => {
+    const random = seededRandom(seed);
+    return Array.from({ length: 100 }, () => drawFaultPlan([parseFault('503:30', 'faults')], random).fault);
   };
-  const first = await run(7);
-  expect(await run(7)).toEqual(first);
-  expect(await run(8)).not.toEqual(first);
-  const failed = first.filter((status) => status === 503).length;
+  expect(draw(7)).toEqual(draw(7));
+  expect(draw(8)).not.toEqual(draw(7));
+  const failed = draw(7).filter((fault) => fault === '503').length;
   expect(failed).toBeGreaterThan(15);
   expect(failed).toBeLessThan(45);
 });

@@ -88,11 +88,11 @@ test('data that is damaged while a sandbox runs is an error from then on, even a
   expect(() => new Store(file)).toThrow(damaged);
 });
 
-test('twenty clients of two sandbox processes that are killed four times lose no acknowledged create and share no id', async () => {
+test('twenty clients of two sandbox processes that are killed three times lose no acknowledged create and share no id', async () => {
   const dataFile = join(tempDir(), 'data');
   const random = seededRandom(1);
   const acknowledged = new Map<string, number>();
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < 3; round++) {
     const sandboxes = await Promise.all([startShared(dataFile), startShared(dataFile)]);
     const work = async (client: number): Promise<void> => {
       for (let number = 0; ; number++) {
@@ -108,7 +108,7 @@ test('twenty clients of two sandbox processes that are killed four times lose no
   }
   const listed = listOf(new Store(dataFile));
   const byName = new Map(listed.map(({ name, id }) => [name, id]));
-  expect(acknowledged.size).toBeGreaterThan(80);
+  expect(acknowledged.size).toBeGreaterThan(60);
   for (const [name, id] of acknowledged) expect(byName.get(name)).toBe(id);
   expect(new Set(listed.map(({ id }) => id)).size).toBe(listed.length);
 }, 60_000);
