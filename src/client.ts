@@ -1,8 +1,9 @@
 // The client library: `import { createClient } from 'petstore-cli'`, with the limits and retries of the command line.
 /// <reference lib="esnext.disposable" preserve="true" />
 import { homedir, tmpdir } from 'node:os';
+import type { Api } from './api/categories.ts';
 import { createApi } from './api/categories.ts';
-import type { Api, Category, NewCategory } from './api/types.ts';
+import type { Category, NewCategory } from './api/types.ts';
 import type { StateServer } from './append-log/state-server.ts';
 import { parseStateUrl } from './append-log/state-url.ts';
 import { checkOptions, checkPath } from './check-options.ts';
@@ -96,8 +97,7 @@ export function createClient(options: ClientOptions): Client {
     try {
       if (closed) throw closedError();
       const one = checkOptions<CallOptions>(options, CALL_OPTIONS, 'the call');
-      // Many calls may share the given signal: listeners are added to a signal of this call.
-      signal = one.signal && AbortSignal.any([checkSignal(one.signal)]);
+      signal = one.signal && checkSignal(one.signal);
       const timeoutMs = one.timeoutMs === undefined ? undefined : checkTimeout(one.timeoutMs);
       const send: HttpClient['send'] = async (request) =>
         (await service.http()).send({ ...request, signal, timeoutMs });

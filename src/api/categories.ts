@@ -4,23 +4,32 @@ import type { HttpClient } from '../http/http-client.ts';
 import { CHECK_URL, responseError, unknownOutcome } from '../http/request-errors.ts';
 import type { HttpRequest, HttpResponse } from '../http/types.ts';
 import { DecodeError, decodeCategory, decodeJson, decodeList } from './decode.ts';
-import type { Api, Category, NewCategory } from './types.ts';
+import type { Category, NewCategory } from './types.ts';
 
 type Sender = Pick<HttpClient, 'send'>;
 
 /** The request of the list. */
 export const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
 
-export function createApi(client: Sender): Api {
+export type Api = ReturnType<typeof createApi>;
+
+/** The service's operations; each throws PetstoreError. */
+export function createApi(client: Sender) {
   return {
     categories: {
+      /** `GET /categories`: every category, in the service's order. */
       list: async () => categoriesOf(await client.send(LIST)),
+      /** `list` with `Cache-Control: no-cache`; `fromCache` is true if a cache responded anyway (`Age`). */
       async listFresh() {
         const response = await client.send({ ...LIST, noCache: true });
         const { age = '0' } = response.headers;
         return { listed: categoriesOf(response), fromCache: Number(age) !== 0 };
       },
-      create: (input, beforeSend) => create(client, input, beforeSend),
+      /**
+       * `POST /categories`: the category as created.
+       * @param beforeSend called just before the first byte is sent; may throw to prevent sending
+       */
+      create: (input: NewCategory, beforeSend?: () => void) => create(client, input, beforeSend),
     },
   };
 }

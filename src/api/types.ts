@@ -14,21 +14,3 @@ export interface NewCategory {
   readonly name: string;
   readonly description?: string | undefined;
 }
-
-/**
- * The service's operations; each throws PetstoreError.
- * @internal
- */
-export interface Api {
-  readonly categories: {
-    /** `GET /categories`: every category, in the service's order. */
-    list(): Promise<readonly Category[]>;
-    /** `list` with `Cache-Control: no-cache`; `fromCache` is true if a cache responded anyway (`Age`). */
-    listFresh(): Promise<{ readonly listed: readonly Category[]; readonly fromCache: boolean }>;
-    /**
-     * `POST /categories`: the category as created.
-     * @param beforeSend called just before the first byte is sent; may throw to prevent sending
-     */
-    create(input: NewCategory, beforeSend?: () => void): Promise<Category>;
-  };
-}

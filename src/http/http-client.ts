@@ -143,6 +143,7 @@ export class HttpClient {
   }
 }
 
+// No listener is added to the request's own signal, which many calls may share.
 function withOwn({ signal }: HttpRequest, other: AbortSignal): AbortSignal {
   return signal ? AbortSignal.any([signal, other]) : other;
 }

@@ -1,5 +1,6 @@
 // The list of categories, which says what exists: fetched until it is complete, and compared with rows.
-import type { Api, Category, NewCategory } from '../api/types.ts';
+import type { Api } from '../api/categories.ts';
+import type { Category, NewCategory } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
 
 type Listed = readonly Category[];

@@ -1,5 +1,6 @@
 // A service that loses, delays and alters creates, in memory, and imports to it in virtual time.
-import type { Api, Category, NewCategory } from '../../src/api/types.ts';
+import type { Api } from '../../src/api/categories.ts';
+import type { Category, NewCategory } from '../../src/api/types.ts';
 import { MemoryLog } from '../../src/append-log/log.ts';
 import { sleepLong } from '../../src/clock.ts';
 import { PetstoreError } from '../../src/errors.ts';

@@ -1,5 +1,6 @@
 // `petstore categories create`: sends one category once, or with --if-missing returns the one that exists.
-import type { Api, Category, NewCategory } from '../../api/types.ts';
+import type { Api } from '../../api/categories.ts';
+import type { Category, NewCategory } from '../../api/types.ts';
 import { handlerOf, PetstoreCommand } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
