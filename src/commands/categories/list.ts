@@ -17,7 +17,7 @@ const COLUMNS: readonly Column<Category>[] = [
   { header: 'description', value: (category) => category.description },
 ];
 
-const view: View<readonly Category[]> = {
+export const listView: View<readonly Category[]> = {
   text: (categories, { table }) => (categories.length === 0 ? [] : table(COLUMNS, categories)),
   tables: true,
   records: { columns: COLUMNS, rows: (categories) => categories },
@@ -43,7 +43,7 @@ ndjson formats.`,
         'petstore categories list --format csv > categories.csv',
       ],
     })
-    .action(handlerOf(async () => ({ view, run: listCategories })));
+    .action(handlerOf(async () => ({ view: listView, run: listCategories })));
 
 async function listCategories(session: Session, options: ListOptions): Promise<readonly Category[]> {
   const categories = filterAndSort(await (await session.api()).categories.list(), options);
