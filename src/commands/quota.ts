@@ -1,10 +1,9 @@
 // `petstore quota`: shows limit, remaining and reset, and a block of the key with its reason.
 import type { Action } from '../command.ts';
-import { formatDuration, formatRemaining, formatTime, localTime, SHORT_MS } from '../format.ts';
-import type { Column, View } from '../output/view.ts';
+import { formatDuration, formatRemaining, formatTime } from '../format.ts';
+import type { Column } from '../output/view.ts';
 import { toQuota } from '../rate-limit/quota.ts';
 import type { QuotaView, WindowView } from '../rate-limit/quota-view.ts';
-import type { Session } from '../session.ts';
 
 interface QuotaOptions {
   readonly refresh?: boolean;
@@ -18,29 +17,28 @@ interface ProfileQuota {
   readonly refreshed: boolean;
 }
 
-const view: View<ProfileQuota> = {
-  json: ({ profile, known }) => ({ profile, ...toQuota(known, (at) => new Date(at).toISOString()) }),
-  text: (data, context) => context.table(FACTS, facts(data, context.now), { headings: false }),
-  tables: true,
+export const quotaAction: Action<QuotaOptions, ProfileQuota> = {
+  async run(session, { clear, refresh: refreshed = false }) {
+    const { profile } = await session.target();
+    const ledger = await session.ledger();
+    if (clear) {
+      await ledger.forget();
+      await session.notice('Cleared the cached quota');
+    }
+    if (refreshed) await (await session.api()).categories.list();
+    await ledger.refresh();
+    return { profile, known: ledger.view(), refreshed };
+  },
+  view: {
+    json: ({ profile, known }) => ({ profile, ...toQuota(known, (at) => new Date(at).toISOString()) }),
+    text: (data, context) => context.table(FACTS, facts(data, context.now), { headings: false }),
+    tables: true,
+  },
 };
-
-export const quotaAction: Action<QuotaOptions, ProfileQuota> = { view, run: readQuota };
-
-async function readQuota(session: Session, { clear, refresh: refreshed = false }: QuotaOptions): Promise<ProfileQuota> {
-  const { profile } = await session.target();
-  const ledger = await session.ledger();
-  if (clear) {
-    await ledger.forget();
-    await session.notice('Cleared the cached quota');
-  }
-  if (refreshed) await (await session.api()).categories.list();
-  await ledger.refresh();
-  return { profile, known: ledger.view(), refreshed };
-}
 
 const REASONS: Readonly<Record<NonNullable<QuotaView['blocked']>['reason'], string>> = {
   retry_after: 'Retry-After',
-  reset: 'reset time',
+  reset: 'the reset time',
   backoff: 'exponential backoff',
 };
 
@@ -59,7 +57,7 @@ function facts({ profile, known, refreshed }: ProfileQuota, now: number): readon
   if (nearest) rows.push(...windowFacts('remaining', nearest, now));
   else rows.push(['remaining', `unknown (${unknown})`]);
   if (window && longWindow) rows.push(...windowFacts('daily limit', longWindow, now));
-  if (blocked) rows.push(['blocked', blockText(blocked, now)]);
+  if (blocked) rows.push(['blocked', `by ${REASONS[blocked.reason]}, ends ${formatTime(blocked.until, now)}`]);
   else if (nextAt !== undefined) rows.push(['next request', formatTime(nextAt, now)]);
   if (seenAt !== undefined) rows.push(['updated', `${formatDuration(now - seenAt)} ago`]);
   if (stateServer) rows.push(['shared', `with all machines that use ${stateServer}`]);
@@ -73,11 +71,4 @@ function windowFacts(name: string, { limit, remaining, resetAt, over }: WindowVi
     [name, formatRemaining(remaining, limit)],
     ['reset', over ? passed : formatTime(resetAt, now)],
   ];
-}
-
-function blockText({ until, reason }: NonNullable<QuotaView['blocked']>, now: number): string {
-  const left = formatDuration(until - now);
-  return until - now > SHORT_MS
-    ? `until ${localTime(until, now)} (in ${left}; ${REASONS[reason]})`
-    : `for ${left} (${REASONS[reason]})`;
 }

@@ -13,6 +13,7 @@ async function service(options: Partial<LimitedOptions> = {}) {
   const clock = new FakeClock(Date.parse('2026-11-21T12:00:20Z'));
   const window = { mode: 'fixed', limit: 60, windowMs: 60_000 } as const;
   const server = await startLimited({ ...window, now: clock.now, ...options });
+  onTestFinished(server.close);
   const dir = tempDir();
   const env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: server.url };
   const run = (line: string) => inProcess(line.split(' '), { env, dir, clock });
@@ -25,15 +26,9 @@ test('`quota` before the first response prints "unknown" and sends nothing', asy
   expect(text).toMatchObject({ code: 0, err: '' });
   expect(text.out).toContain('remaining  unknown (run with --refresh to update)');
   const json = await run('quota --json');
-  expect(JSON.parse(json.out)).toMatchObject({
-    limit: null,
-    remaining: null,
-    resetAt: null,
-    updatedAt: null,
-    blocked: null,
-  });
+  const unknown = { limit: null, remaining: null, resetAt: null, updatedAt: null, blocked: null };
+  expect(JSON.parse(json.out)).toMatchObject(unknown);
   expect(server.seen.sent).toBe(0);
-  server.close();
 });
 
 test('`quota --refresh` sends one GET /categories, and the next command uses its response', async () => {
@@ -45,25 +40,22 @@ test('`quota --refresh` sends one GET /categories, and the next command uses its
   expect(json).toMatchObject({ limit: 60, remaining: 59, resetPassed: false, shared: true });
   expect(json.resetAt).toBe('2026-11-21T12:01:00.000Z');
   expect(server.seen.sent).toBe(1);
-  server.close();
 });
 
 test('`quota` shows a daily window if no other is known', async () => {
-  const { server, run } = await service({ limit: 1000, windowMs: 86_400_000 });
+  const { run } = await service({ limit: 1000, windowMs: 86_400_000 });
   expect((await run('quota --refresh')).out).toMatch(
     /remaining {2}999 of 1,000\nreset {6}in \d+h.* \(at .*\d\d:\d\d\)\n/,
   );
   const json = JSON.parse((await run('quota --json')).out);
   expect(json).toMatchObject({ limit: 1000, remaining: 999, resetPassed: false, dailyLimit: null });
-  server.close();
 });
 
 test('`quota` shows a limit above 1,000,000 as unlimited', async () => {
-  const { server, run } = await service({ limit: 10_000_000 });
+  const { run } = await service({ limit: 10_000_000 });
   const { out, err } = await run('quota --refresh');
   expect(out).toContain('remaining  unlimited\n');
   expect(err).toBe('quota: unlimited\n');
-  server.close();
 });
 
 test('`quota` shows the block after a 429, which applies to every command until `quota --clear`', async () => {
@@ -75,20 +67,18 @@ test('`quota` shows the block after a 429, which applies to every command until 
   expect((await run('quota --clear')).err).toContain('Cleared the cached quota');
   expect((await run('categories list --json --max-wait 5s')).code).toBe(5);
   expect(server.seen).toMatchObject({ sent: 2, refused: 1 });
-  expect((await run('quota')).out).toMatch(/blocked {4}until .*\d\d:\d\d \(in \d+h.*; Retry-After\)/);
+  expect((await run('quota')).out).toMatch(/blocked {4}by Retry-After, ends in \d+h.* \(at .*\d\d:\d\d\)\n/);
   const known = JSON.parse((await run('quota --json')).out);
   expect(known.blocked).toMatchObject({ reason: 'retry_after', consecutive429s: 1 });
   expect(known.nextRequestAt).toBe(known.blocked.until);
   expect((await run('categories create --name dog')).code).toBe(5);
   expect(server.seen.sent).toBe(2);
   expect(JSON.parse((await run('quota --clear --json')).out)).toMatchObject({ blocked: null, limit: null });
-  server.close();
 });
 
 test('`quota --refresh` says if the service sends no rate limit headers', async () => {
   const { url, close } = await startHttpFake(() => ({ body: [] }));
   onTestFinished(close);
-  const env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: url };
-  const { out } = await inProcess(['quota', '--refresh'], { env });
+  const { out } = await inProcess(['quota', '--refresh'], { env: { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: url } });
   expect(out).toContain('remaining  unknown (the service sent no rate limit headers)\n');
 });
