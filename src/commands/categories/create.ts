@@ -1,11 +1,10 @@
 // `petstore categories create`: sends one category once, or with --if-missing returns the one that exists.
 import type { Api } from '../../api/categories.ts';
 import type { Category, NewCategory } from '../../api/types.ts';
+import type { Action } from '../../command.ts';
 import { handlerOf, PetstoreCommand } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
-import type { View } from '../../output/view.ts';
-import type { Session } from '../../session.ts';
 
 interface CreateOptions {
   readonly name: string;
@@ -13,20 +12,34 @@ interface CreateOptions {
   readonly ifMissing?: true;
 }
 
-interface CreateResult {
-  readonly category: Category;
-  readonly created: boolean;
-}
-
-const view: View<CreateResult> = {
-  json: ({ category }) => category,
-  text: ({ category, created }, { style }) => [
-    created
-      ? `Created category ${style.bold(quoted(category))} (id ${category.id})\n`
-      : `Category ${style.bold(quoted(category))} already exists (id ${category.id})\n`,
-  ],
-  summary: ({ category, created }) =>
-    `category ${quoted(category)} ${created ? 'was created' : 'already exists'} (id ${category.id})`,
+const createAction: Action<CreateOptions, { readonly category: Category; readonly created: boolean }> = {
+  async run(session, { name, description, ifMissing }) {
+    // An unset shell variable is a common cause of an empty name.
+    if (name.trim() === '') {
+      throw new PetstoreError('usage', '--name is empty', { hint: 'pass a name, for example --name dog' });
+    }
+    const { categories } = await session.api();
+    const existing = ifMissing && (await findCategory(categories, name));
+    if (!existing) {
+      const category = await categories.create(description === undefined ? { name } : { name, description });
+      return { category, created: true };
+    }
+    if (description !== undefined && existing.description !== description) {
+      const current =
+        existing.description === undefined ? 'no description' : `the description "${existing.description}"`;
+      await session.warn(`existing category "${name}" has ${current}; --description was ignored`);
+    }
+    return { category: existing, created: false };
+  },
+  view: {
+    json: ({ category }) => category,
+    text: ({ category, created }, { style }) => {
+      const shown = style.bold(quoted(category));
+      return [`${created ? `Created category ${shown}` : `Category ${shown} already exists`} (id ${category.id})\n`];
+    },
+    summary: ({ category, created }) =>
+      `category ${quoted(category)} ${created ? 'was created' : 'already exists'} (id ${category.id})`,
+  },
 };
 
 export const create = (): PetstoreCommand =>
@@ -46,28 +59,7 @@ list before you retry.`,
         'petstore categories create --name rabbit --if-missing',
       ],
     })
-    .action(handlerOf(async () => ({ view, run: createCategory })));
-
-async function createCategory(
-  session: Session,
-  { name, description, ifMissing }: CreateOptions,
-): Promise<CreateResult> {
-  // An unset shell variable is a common cause of an empty name.
-  if (name.trim() === '') {
-    throw new PetstoreError('usage', '--name is empty', { hint: 'pass a name, for example --name dog' });
-  }
-  const { categories } = await session.api();
-  const existing = ifMissing && (await findCategory(categories, name));
-  if (!existing) {
-    const category = await categories.create(description === undefined ? { name } : { name, description });
-    return { category, created: true };
-  }
-  if (description !== undefined && existing.description !== description) {
-    const current = existing.description === undefined ? 'no description' : `the description "${existing.description}"`;
-    await session.warn(`existing category "${name}" has ${current}; --description was ignored`);
-  }
-  return { category: existing, created: false };
-}
+    .action(handlerOf(async () => createAction));
 
 // A cached list may show that a category exists, but not that it is missing.
 async function findCategory(categories: Api['categories'], name: string): Promise<Category | undefined> {
