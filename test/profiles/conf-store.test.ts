@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { openConfStore } from '../../src/profiles/conf-store.ts';
 import { hasModes, hasShell } from '../support/capabilities.ts';
 import { BASE_ENV } from '../support/processes.ts';
@@ -27,7 +27,9 @@ test('reading profiles creates no directory and no file', () => {
   expect(fs.existsSync(dir)).toBe(false);
 });
 
-test('a saved profile is read back by another store, and its files are private', () => {
+test.each(['000', '077'])('under umask %s a saved profile is read back, and its files are private', (umask) => {
+  const before = process.umask(umask);
+  onTestFinished(() => void process.umask(before));
   openConfStore(dir).save(PROFILE);
   openConfStore(dir).save({ ...PROFILE, name: 'farm' });
   openConfStore(dir).activate('farm');

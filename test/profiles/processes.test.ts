@@ -1,10 +1,9 @@
-// Saved profiles in several processes: concurrent, killed, and with any umask.
-import { spawn, spawnSync } from 'node:child_process';
+// Saved profiles in several processes: concurrent, killed, and of several users.
+import { spawn } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { openConfStore } from '../../src/profiles/conf-store.ts';
-import { hasShell } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import { BASE_ENV, ended } from '../support/processes.ts';
@@ -31,11 +30,10 @@ beforeAll(() => {
 });
 
 const newDir = (): string => join(tempDir(), 'config');
-const env = BASE_ENV;
 
 /** Starts a writer; `last` resolves to the last number that it printed. */
 function write(dir: string, name: string, count: number) {
-  const child = spawn(process.execPath, [writer, module, dir, name, String(count)], { env });
+  const child = spawn(process.execPath, [writer, module, dir, name, String(count)], { env: BASE_ENV });
   const last = ended(child).then(({ out }) => Number(out.trim().split('\n').at(-1)));
   return { child, last };
 }
@@ -69,18 +67,6 @@ test('a save killed at any moment leaves the old or the new key, and removing th
     expect(readdirSync(dir)).toEqual(['profile-p.json']);
   }
 });
-
-test.runIf(hasShell).each(['000', '077'])(
-  'under umask %s the profile has mode 0600 and its directory 0700',
-  (umask) => {
-    const dir = newDir();
-    const script = 'umask "$1"; shift; exec "$@"';
-    const args = ['-c', script, 'sh', umask, process.execPath, writer, module, dir, 'p', '1'];
-    expect(spawnSync('sh', args, { env, encoding: 'utf8' }).stderr).toBe('');
-    expect((statSync(dir).mode & 0o777).toString(8)).toBe('700');
-    expect((statSync(join(dir, 'profile-p.json')).mode & 0o777).toString(8)).toBe('600');
-  },
-);
 
 // Only root may change the owner of a file.
 const rootTest = test.runIf(process.getuid?.() === 0);
