@@ -2,7 +2,7 @@
 import { escapeControls } from './escape.ts';
 import { formatDuration, localTime, SHORT_MS } from './format.ts';
 import type { Wait } from './http/types.ts';
-import type { Context, Environment, Output } from './io.ts';
+import type { Context } from './io.ts';
 import { hasColor } from './io.ts';
 
 /** Shorter waits are not shown: they end before they can be read. */
@@ -22,14 +22,10 @@ interface ProgressOptions {
   readonly color: boolean;
 }
 
-/** Whether stderr is a terminal with a movable cursor and a known width, outside of CI. */
-export function canSpin(stderr: Output, env: Environment): boolean {
-  return stderr.isTTY && (stderr.columns ?? 0) > 0 && env['TERM'] !== 'dumb' && (env['CI'] ?? '') === '';
-}
-
 export class Progress {
   readonly #context: Context;
   readonly #options: ProgressOptions;
+  /** Whether stderr is a terminal with a movable cursor and a known width, outside of CI. */
   readonly #canSpin: boolean;
   /** Aborted when the spinner is hidden, also before it has appeared. */
   #spinning: AbortController | undefined;
@@ -40,9 +36,12 @@ export class Progress {
   #ended = false;
 
   constructor(context: Context, options: ProgressOptions) {
+    const { stderr, env } = context;
+    const { quiet, json, verbose } = options;
     this.#context = context;
     this.#options = options;
-    this.#canSpin = !options.quiet && !options.json && !options.verbose && canSpin(context.stderr, context.env);
+    const isTerminal = stderr.isTTY && (stderr.columns ?? 0) > 0 && env['TERM'] !== 'dumb' && !env['CI'];
+    this.#canSpin = isTerminal && !quiet && !json && !verbose;
   }
 
   get waiting(): boolean {
