@@ -84,16 +84,16 @@ type Counts = Pick<ImportResults, 'done' | 'created' | 'unknown'>;
 export function startProgressLine(
   total: number,
   clock: Clock,
-): (counts: Counts, view: QuotaView, isWaiting: boolean, room?: number) => string {
+): (counts: Counts, view: QuotaView, isWaiting: boolean, room: number) => string {
   let last: number | undefined;
   let activeMs = 0;
-  return ({ done, created, unknown }, view, isWaiting, room = Number.POSITIVE_INFINITY) => {
+  return ({ done, created, unknown }, view, isWaiting, room) => {
     const { window } = view;
     const now = clock.monotonic();
     // If the window is unknown, include waits in the pace.
     if (!isWaiting || !window) activeMs += now - (last ?? now);
     last = now;
-    const counts = `${formatNumber(done)} of ${formatNumber(total)}${room === Number.POSITIVE_INFINITY ? ' rows done' : ''}`;
+    const counts = `${formatNumber(done)} of ${formatNumber(total)}`;
     const parts: string[] = [];
     const rows = total - done;
     const { ms } = estimate(rows, view, clock.now());
