@@ -6,27 +6,15 @@ import { stripVTControlCharacters } from 'node:util';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { manPage } from '../../scripts/generate-docs.mjs';
+import { pathOf } from '../../src/command.ts';
 import { describeCommands } from '../../src/commands/help.ts';
 import { createProgram } from '../../src/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess, world } from '../support/world.ts';
 
 /** All visible commands. */
-const COMMANDS = [
-  'categories list',
-  'categories create',
-  'categories import',
-  'api',
-  'auth login',
-  'auth logout',
-  'auth status',
-  'auth switch',
-  'quota',
-  'doctor',
-  'sandbox',
-  'completion',
-];
-
+const COMMANDS = `categories list, categories create, categories import, api, auth login, auth logout, auth status,
+ auth switch, quota, doctor, sandbox, completion`.split(/,\s+/);
 const GLOBAL_NAMES = '--profile --json --max-wait --max-retries --timeout --quiet --verbose --no-color'.split(' ');
 
 const reference = describeCommands(createProgram(world([])));
@@ -35,10 +23,6 @@ const all = allOf(createProgram(world([])));
 function allOf(command: Command): Command[] {
   return [command, ...command.createHelp().visibleCommands(command).flatMap(allOf)];
 }
-
-const pathOf = (command: Command): string =>
-  command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
-const wordsOf = (command: Command): string[] => pathOf(command).split(' ').slice(1);
 
 test('--help --json lists every command, the global options, the exit codes and the environment variables', async () => {
   const { code, out } = await inProcess(['--help', '--json']);
@@ -89,7 +73,7 @@ test.each([...new Set(examples)])('the example `%s` is valid usage', async (exam
 
 test.each([40, 80])('no line of help is wider than %i columns, apart from usage and examples', async (columns) => {
   for (const command of all) {
-    const { code, out } = await inProcess([...wordsOf(command), '--help'], { columns });
+    const { code, out } = await inProcess([...pathOf(command).split(' ').slice(1), '--help'], { columns });
     expect(code).toBe(0);
     const wide = stripVTControlCharacters(out)
       .split('\n')
