@@ -2,11 +2,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { LimiterOptions } from '../test/support/limiter.ts';
+import type { LimiterOptions, Verdict } from '../test/support/limiter.ts';
 import { Limiter } from '../test/support/limiter.ts';
 
 export interface LimitServerOptions extends LimiterOptions {
   readonly latencyMs?: number;
+  /** The number of requests inside a wait that cause a ban, and its duration. */
+  readonly ban?: { readonly after: number; readonly forMs: number };
   /** Its clock minus ours, in milliseconds. */
   readonly skewMs?: number;
   /** Its clock in epoch milliseconds; by default the system clock. */
@@ -43,9 +45,37 @@ export interface LimitServer {
   close(): Promise<void>;
 }
 
+class BanningLimiter extends Limiter {
+  bans = 0;
+  #offenses = 0;
+  #bannedAt = 0;
+  readonly #ban: NonNullable<LimitServerOptions['ban']>;
+
+  constructor(options: LimiterOptions, ban: NonNullable<LimitServerOptions['ban']>) {
+    super(options);
+    this.#ban = ban;
+  }
+
+  override take(now: number): Verdict {
+    if (this.bans > 0 && now < this.#bannedAt + this.#ban.forMs) return this.#refusal(now);
+    const verdict = super.take(now);
+    this.#offenses = verdict.insideWait === undefined ? 0 : this.#offenses + 1;
+    if (this.#offenses < this.#ban.after) return verdict;
+    this.#offenses = 0;
+    this.bans++;
+    this.#bannedAt = now;
+    return this.#refusal(now);
+  }
+
+  #refusal(now: number): Verdict {
+    const seconds = Math.ceil((this.#bannedAt + this.#ban.forMs - now) / 1000);
+    return { allowed: false, insideWait: now - this.#bannedAt, headers: { 'retry-after': String(seconds) } };
+  }
+}
+
 /** Starts the service on a free port of 127.0.0.1. All keys share one limit. */
 export async function startLimitServer(options: LimitServerOptions): Promise<LimitServer> {
-  const limiter = new Limiter(options);
+  const limiter = options.ban ? new BanningLimiter(options, options.ban) : new Limiter(options);
   const seen: Seen = {
     sent: 0,
     refused: 0,
@@ -62,7 +92,7 @@ export async function startLimitServer(options: LimitServerOptions): Promise<Lim
     const at = (options.now ?? Date.now)();
     const verdict = limiter.take(at + (options.skewMs ?? 0));
     const arrival: Arrival = { at, refused: !verdict.allowed, name: '' };
-    seen.bans = limiter.bans;
+    if (limiter instanceof BanningLimiter) seen.bans = limiter.bans;
     if (!request.headers['x-foreign']) {
       seen.sent++;
       seen.arrivals.push(arrival);

@@ -17,8 +17,6 @@ export interface LimiterOptions {
   readonly reports?: 'nearest' | 'tightest' | 'share';
   readonly reset?: 'ceil' | 'floor' | 'tenths' | 'ms' | 'delta';
   readonly retryAfter?: 'delta' | 'floor' | 'one' | 'none';
-  /** The number of requests inside a wait that cause a ban, and its duration. */
-  readonly ban?: { readonly after: number; readonly forMs: number };
   /** Offset of the boundaries of fixed windows, in milliseconds. */
   readonly phase?: number;
 }
@@ -39,7 +37,6 @@ interface Status {
 
 /** The limiter of one key. Times are epoch milliseconds of the service's clock. */
 export class Limiter {
-  bans = 0;
   readonly #options: LimiterOptions;
   #log: number[] = [];
   #windowEnd = 0;
@@ -49,8 +46,6 @@ export class Limiter {
   #dayUsed = 0;
   #waitUntil = 0;
   #waitStatedAt = 0;
-  #offenses = 0;
-  #bannedUntil = 0;
 
   constructor(options: LimiterOptions) {
     this.#options = options;
@@ -60,34 +55,21 @@ export class Limiter {
   /** Counts a request that arrives at `now`. */
   take(now: number): Verdict {
     const insideWait = now < this.#waitUntil ? now - this.#waitStatedAt : undefined;
-    const banned = this.#judge(now, insideWait !== undefined);
     this.#advance(now);
     const { daily } = this.#options;
     const dayFull = daily !== undefined && now < daily.endsAt && this.#dayUsed >= daily.limit;
-    const allowed = !banned && !dayFull && this.#room() >= 1;
+    const allowed = !dayFull && this.#room() >= 1;
     if (allowed) this.#count(now);
     else if (this.#options.countsRefused) this.#log.push(now);
     const status = this.#status(now);
     const headers = this.#headers(status, now);
     if (!allowed) {
-      const until = banned ? this.#bannedUntil : dayFull ? daily.endsAt : this.#freeAt(now);
+      const until = dayFull ? daily.endsAt : this.#freeAt(now);
       const stated = this.#stateWait(headers, until, now);
       if (now >= this.#waitUntil) this.#waitStatedAt = now;
       this.#waitUntil = Math.max(this.#waitUntil, stated);
     }
     return { allowed, insideWait, headers };
-  }
-
-  #judge(now: number, inside: boolean): boolean {
-    const { ban } = this.#options;
-    if (!ban) return false;
-    if (now < this.#bannedUntil) return true;
-    this.#offenses = inside ? this.#offenses + 1 : 0;
-    if (this.#offenses < ban.after) return false;
-    this.#offenses = 0;
-    this.bans++;
-    this.#bannedUntil = now + ban.forMs;
-    return true;
   }
 
   #advance(now: number): void {
