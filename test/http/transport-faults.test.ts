@@ -39,6 +39,7 @@ function expectOutcome({ code, out, err }: Outcome, expected: number, document?:
   else
     expect(JSON.parse(err.trim().split('\n').at(-1) ?? '')).toMatchObject({ error: { message: expect.any(String) } });
   expect(err).not.toMatch(/\n\s+at |node:internal|file:\/\//);
+  expect(out + err).not.toContain(KEY);
 }
 
 // A POST is sent once, and nothing is sent to the target of a redirect.
