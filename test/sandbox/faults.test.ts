@@ -48,6 +48,17 @@ test.each([
   expect((await plain.list()).json).toHaveLength(created);
 });
 
+test('closing the sandbox does not wait for a delayed response', async () => {
+  const dataFile = join(tempDir(), 'data');
+  const sandbox = await startWith(['latency=1h'], { dataFile });
+  const other = await startTestSandbox({ dataFile });
+  const waiting = sandbox.list().catch(() => 'closed');
+  // Wait until the delayed request is counted too.
+  for (let sent = 1; (await other.list()).headers['x-ratelimit-remaining'] !== String(59 - sent); sent++);
+  await sandbox.close();
+  expect(await waiting).toBe('closed');
+});
+
 test('the delays of several faults add up, and the first other fault applies', async () => {
   const clock = noonClock();
   const { list } = await startWith(['latency=69s', 'latency', '503', '500'], { clock });
