@@ -90,7 +90,7 @@ export const sandbox = (): PetstoreCommand =>
     .sections({
       notes: `The server runs until Ctrl-C and prints one line per request on stderr, except with --quiet or --json. With
 -p sandbox, commands use the same data without this server. Any number of processes can
-share the data. --data FILE creates FILE.1.log and FILE.windows.1.log. The enterprise plan is unlimited.
+share the data. --data FILE creates FILE.1.log. The enterprise plan is unlimited.
 
 Faults (affect every request unless PERCENT is given):
   latency        wait 1s before the response; latency=300ms sets the time

@@ -1,10 +1,6 @@
-// Rate limits per key, by plan, as a reducer over a log that all processes with the same data share.
-import type { LogFormat } from '../append-log/log.ts';
-import { DamagedRecordError } from '../append-log/log.ts';
+// Rate limits per key, by plan. Pure, apart from the usage of a key, which the decision about a request updates.
 import { invalidValue } from '../check-options.ts';
 import { parseDuration } from '../format.ts';
-import type { DataOptions } from './store.ts';
-import { openLog } from './store.ts';
 
 export interface Limit {
   readonly count: number;
@@ -51,7 +47,7 @@ const BAN_AFTER = 5;
 const BAN_MS = 60_000;
 
 /** The usage of one key; times are epoch milliseconds. */
-interface KeyUsage {
+export interface KeyUsage {
   /** For each window length in milliseconds: the window's number since the epoch, and the requests admitted in it. */
   windows: Record<string, { readonly window: number; readonly used: number }>;
   waitUntil: number;
@@ -60,34 +56,7 @@ interface KeyUsage {
   bannedUntil: number;
 }
 
-/** Records: `r KEY TIME COUNT/MS,…` requests admission, `s KEY JSON` restores one key's usage, `reset` deletes all. */
-const windowsFormat: LogFormat<Map<string, KeyUsage>, QuotaStatus | undefined> = {
-  initial: () => new Map(),
-  apply(usages, record) {
-    const [kind, key = '', value = '', limits = ''] = record.split(' ');
-    if (kind === 'r') {
-      const usage = usages.get(key) ?? newKeyUsage();
-      usages.set(key, usage);
-      return decide(usage, Number(value), parseLimits(limits));
-    }
-    if (kind === 's') usages.set(key, JSON.parse(value));
-    else if (kind === 'reset') usages.clear();
-    else throw new DamagedRecordError(record);
-    return undefined;
-  },
-  *snapshot(usages) {
-    for (const [key, usage] of usages) yield `s ${key} ${JSON.stringify(usage)}`;
-  },
-};
-
-const newKeyUsage = (): KeyUsage => ({ windows: {}, waitUntil: 0, inWait: 0, bannedUntil: 0 });
-
-function parseLimits(text: string): Limit[] {
-  return text.split(',').map((part) => {
-    const [count, windowMs] = part.split('/');
-    return { count: Number(count), windowMs: Number(windowMs) };
-  });
-}
+export const newKeyUsage = (): KeyUsage => ({ windows: {}, waitUntil: 0, inWait: 0, bannedUntil: 0 });
 
 // Windows are aligned to the epoch: a day is a day in UTC. Records of two processes may be out of order by one window.
 function usageOf(usage: KeyUsage, now: number, { windowMs }: Limit): { window: number; used: number } {
@@ -96,7 +65,8 @@ function usageOf(usage: KeyUsage, now: number, { windowMs }: Limit): { window: n
   return known && known.window >= window ? known : { window, used: 0 };
 }
 
-function decide(usage: KeyUsage, now: number, limits: readonly Limit[]): QuotaStatus {
+/** Decides about a request at the time `now` (epoch milliseconds), and counts it. */
+export function decide(usage: KeyUsage, now: number, limits: readonly Limit[]): QuotaStatus {
   const rejection = reject(usage, now, limits);
   return { ...quotaStatus(usage, now, limits), rejection };
 }
@@ -117,7 +87,7 @@ function reject(usage: KeyUsage, now: number, limits: readonly Limit[]): QuotaSt
 }
 
 /** Describes the window with the fewest requests left or, in a tie, the one that resets later. During a ban, none are left. */
-function quotaStatus(usage: KeyUsage, now: number, limits: readonly Limit[]): QuotaStatus {
+export function quotaStatus(usage: KeyUsage, now: number, limits: readonly Limit[]): QuotaStatus {
   const [status = unlimited(now)] = limits
     .map((limit): QuotaStatus => {
       const { window, used } = usageOf(usage, now, limit);
@@ -131,37 +101,3 @@ function quotaStatus(usage: KeyUsage, now: number, limits: readonly Limit[]): Qu
 
 /** Every response has the headers, even if no limit applies. */
 const unlimited = (now: number): QuotaStatus => ({ limit: 2 ** 31 - 1, remaining: 2 ** 31 - 1, resetAt: now + 60_000 });
-
-const ROTATE_AT_BYTES = 64 * 1024;
-
-export class Limiter {
-  readonly #log: ReturnType<typeof openLog<Map<string, KeyUsage>, QuotaStatus | undefined>>;
-  readonly #limits: readonly Limit[];
-  readonly #limitsText: string;
-
-  /** @param dataFile see `openLog` */
-  constructor(dataFile: string | undefined, limits: readonly Limit[], options: DataOptions = {}) {
-    this.#log = openLog(windowsFormat, dataFile, '.windows', { rotateAtBytes: ROTATE_AT_BYTES, ...options });
-    this.#limits = limits;
-    this.#limitsText = limits.map(({ count, windowMs }) => `${count}/${windowMs}`).join(',');
-  }
-
-  /**
-   * Counts one request.
-   * @param now epoch milliseconds
-   * @throws file system errors; the request is then not counted
-   */
-  admit(key: string, now: number): QuotaStatus {
-    if (this.#limits.length === 0) return unlimited(now);
-    return this.#log.append(`r ${key} ${Math.floor(now)} ${this.#limitsText}`) ?? unlimited(now);
-  }
-
-  /** The status of a request without a valid key: the whole limit remains. */
-  unused(now: number): QuotaStatus {
-    return quotaStatus(newKeyUsage(), now, this.#limits);
-  }
-
-  close(): void {
-    this.#log.close();
-  }
-}

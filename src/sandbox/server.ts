@@ -11,14 +11,14 @@ import { systemReason } from '../system-error.ts';
 import type { FaultKind, FaultPlan, FaultRule } from './faults.ts';
 import { drawFaultPlan, seededRandom } from './faults.ts';
 import type { Limit, QuotaStatus } from './limiter.ts';
-import { Limiter, PLANS } from './limiter.ts';
+import { newKeyUsage, PLANS, quotaStatus } from './limiter.ts';
 import { findOperation, OPENAPI_PATH, openapiResponse } from './operations.ts';
 import type { RetryAfterFormat, SandboxResponse } from './response.ts';
 import { commonHeaders, HttpError, retryAfterHeader, sendResponse, toResponse } from './response.ts';
 import { Store } from './store.ts';
 
 export interface ServerOptions {
-  /** See `openLog`; any number of processes may share it. Undefined: in memory. */
+  /** See `Store`; any number of processes may share it. Undefined: in memory. */
   readonly dataFile: string | undefined;
   readonly clock: Clock;
   /** 0: any free port. */
@@ -32,7 +32,7 @@ export interface ServerOptions {
   readonly faults?: readonly FaultRule[];
   /** Seed for random faults (default: the clock's randomness). */
   readonly seed?: number | undefined;
-  /** Deletes the categories and rate limit windows first. */
+  /** Deletes the data first. */
   readonly reset?: boolean;
   readonly onRequest?: (record: RequestRecord) => void;
 }
@@ -102,28 +102,25 @@ interface Exchange {
 class Service {
   readonly #options: ServerOptions;
   readonly #store: Store;
-  readonly #limiter: Limiter;
   /** Maps each key to its id in the data, which never contains the key. */
   readonly #keyIds: ReadonlyMap<string, string>;
   readonly #random: () => number;
   readonly #closed = new AbortController();
 
   constructor(options: ServerOptions) {
-    const { clock, dataFile, keys, limits, seed } = options;
+    const { clock, dataFile, keys, seed } = options;
     this.#options = options;
     this.#store = new Store(dataFile, options);
-    this.#limiter = new Limiter(dataFile, limits, options);
     this.#keyIds = new Map(keys.map((key) => [key, createHash('sha256').update(key).digest('hex').slice(0, 16)]));
     this.#random = seed === undefined ? () => clock.random() : seededRandom(seed);
   }
 
   /** Never rejects. */
   async handle(request: IncomingMessage, to: ServerResponse): Promise<void> {
-    const { clock, onRequest } = this.#options;
-    const exchange: Exchange = {
-      quota: this.#limiter.unused(clock.now()),
-      plan: { delayMs: 0, fault: undefined },
-    };
+    const { clock, limits, onRequest } = this.#options;
+    // Without a valid key, the whole limit remains.
+    const quota = quotaStatus(newKeyUsage(), clock.now(), limits);
+    const exchange: Exchange = { quota, plan: { delayMs: 0, fault: undefined } };
     try {
       const response = await this.#respond(request, exchange).catch(toResponse);
       const { quota, plan } = exchange;
@@ -142,7 +139,6 @@ class Service {
   close(): void {
     this.#closed.abort();
     this.#store.close();
-    this.#limiter.close();
   }
 
   // A request with a valid key counts even if its operation fails.
@@ -168,9 +164,9 @@ class Service {
 
   /** @throws HttpError 429 */
   #count(exchange: Exchange, key: string): void {
-    const { clock, retryAfter } = this.#options;
+    const { clock, limits, retryAfter } = this.#options;
     const now = clock.now();
-    const { rejection, ...quota } = this.#limiter.admit(key, now);
+    const { rejection, ...quota } = this.#store.admit(key, now, limits);
     exchange.quota = quota;
     if (!rejection) return;
     const message =

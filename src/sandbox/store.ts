@@ -1,35 +1,17 @@
-// The categories, as a reducer over a log that all processes with the same data share. The reducer assigns the ids.
+// The data of a sandbox, as a reducer over a log that all processes with the same data share. The reducer assigns the ids.
 import { basename, dirname } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
 import type { LogFormat } from '../append-log/log.ts';
 import { DamagedRecordError, MemoryLog } from '../append-log/log.ts';
+import type { KeyUsage, Limit, QuotaStatus } from './limiter.ts';
+import { decide, newKeyUsage, quotaStatus } from './limiter.ts';
 
-export interface DataOptions {
+interface StoreOptions {
   /** Deletes the data first. */
   readonly reset?: boolean | undefined;
-  /** Default: 16 MiB of categories, 64 KiB of windows. */
+  /** Default: 1 MiB. */
   readonly rotateAtBytes?: number;
 }
-
-/**
- * Opens one of a sandbox's logs. A log adds its generation to its name: the data file `X/pets`, `X/pets.log` or
- * `X/pets.1.log` means `X/pets.1.log` and, with the suffix `.windows`, `X/pets.windows.1.log`.
- * @param dataFile undefined: in memory
- */
-export function openLog<State, Result>(
-  format: LogFormat<State, Result>,
-  dataFile: string | undefined,
-  suffix: string,
-  { reset, rotateAtBytes }: DataOptions & { readonly rotateAtBytes: number },
-): FileLog<State, Result> | MemoryLog<State, Result> {
-  if (dataFile === undefined) return new MemoryLog(format);
-  const name = (basename(dataFile).replace(/(?:\.[1-9]\d*)?\.log$/, '') || 'sandbox') + suffix;
-  const log = new FileLog(format, { dir: dirname(dataFile), name, rotateAtBytes, strict: true });
-  if (reset) log.append('reset');
-  return log;
-}
-
-const ROTATE_AT_BYTES = 16 * 1024 * 1024;
 
 /** The body of a create: `NewCategory` in docs/service.md. */
 export interface CategoryInput {
@@ -41,11 +23,15 @@ interface StoreState {
   /** JSON texts with consecutive ids. */
   items: string[];
   nextId: bigint;
+  readonly usages: Map<string, KeyUsage>;
 }
 
-/** Records: `c JSON` creates a category, `n ID` sets the next id, `reset` deletes all, but an id is never reused. */
-const storeFormat: LogFormat<StoreState, string> = {
-  initial: () => ({ items: [], nextId: 1n }),
+/**
+ * Records: `c JSON` creates a category, `n ID` sets the next id, `r KEY TIME COUNT/MS,…` requests admission, `s KEY JSON`
+ * restores the usage of a key, `reset` deletes all, but an id is never reused.
+ */
+const format: LogFormat<StoreState, string | QuotaStatus> = {
+  initial: () => ({ items: [], nextId: 1n, usages: new Map() }),
   apply(state, record) {
     const rest = record.slice(2);
     if (record.startsWith('c ')) {
@@ -53,23 +39,50 @@ const storeFormat: LogFormat<StoreState, string> = {
       state.items.push(item);
       return item;
     }
-    if (record.startsWith('n ')) state.nextId = BigInt(rest);
-    else if (record === 'reset') state.items = [];
-    else throw new DamagedRecordError(record);
+    const [kind, key = '', value = '', limits = ''] = record.split(' ');
+    if (kind === 'r') {
+      const usage = state.usages.get(key) ?? newKeyUsage();
+      state.usages.set(key, usage);
+      return decide(usage, Number(value), readLimits(limits));
+    }
+    if (kind === 's') state.usages.set(key, JSON.parse(value));
+    else if (kind === 'n') state.nextId = BigInt(rest);
+    else if (record === 'reset') {
+      state.items = [];
+      state.usages.clear();
+    } else throw new DamagedRecordError(record);
     return '';
   },
-  *snapshot({ items, nextId }) {
+  *snapshot({ items, nextId, usages }) {
     yield `n ${nextId - BigInt(items.length)}`;
     for (const item of items) yield item.replace(/^\{"id":\d+,/, 'c {');
+    for (const [key, usage] of usages) yield `s ${key} ${JSON.stringify(usage)}`;
   },
 };
 
-export class Store {
-  readonly #log: ReturnType<typeof openLog<StoreState, string>>;
+function writeLimits(limits: readonly Limit[]): string {
+  return limits.map(({ count, windowMs }) => `${count}/${windowMs}`).join(',');
+}
 
-  /** @param dataFile see `openLog` */
-  constructor(dataFile: string | undefined, options: DataOptions = {}) {
-    this.#log = openLog(storeFormat, dataFile, '', { rotateAtBytes: ROTATE_AT_BYTES, ...options });
+function readLimits(text: string): Limit[] {
+  return text.split(',').map((part) => {
+    const [count, windowMs] = part.split('/');
+    return { count: Number(count), windowMs: Number(windowMs) };
+  });
+}
+
+/** Its methods throw file system errors. */
+export class Store {
+  readonly #log: FileLog<StoreState, string | QuotaStatus> | MemoryLog<StoreState, string | QuotaStatus>;
+
+  /** @param dataFile `X/pets`, `X/pets.log` or `X/pets.1.log` means `X/pets.1.log`; undefined: in memory */
+  constructor(dataFile: string | undefined, { reset, rotateAtBytes = 1024 * 1024 }: StoreOptions = {}) {
+    const name = basename(dataFile ?? '').replace(/(?:\.[1-9]\d*)?\.log$/, '') || 'sandbox';
+    this.#log =
+      dataFile === undefined
+        ? new MemoryLog(format)
+        : new FileLog(format, { dir: dirname(dataFile), name, rotateAtBytes, strict: true });
+    if (reset) this.#log.append('reset');
   }
 
   /** All categories as a JSON array, oldest first. */
@@ -77,12 +90,18 @@ export class Store {
     return `[${this.#log.refresh().items.join(',')}]`;
   }
 
-  /**
-   * @returns the category as JSON
-   * @throws file system errors
-   */
+  /** @returns the category as JSON */
   create({ name, description }: CategoryInput): string {
-    return this.#log.append(`c ${JSON.stringify({ name, description })}`);
+    return this.#log.append(`c ${JSON.stringify({ name, description })}`) as string;
+  }
+
+  /**
+   * Counts one request.
+   * @param now epoch milliseconds
+   */
+  admit(key: string, now: number, limits: readonly Limit[]): QuotaStatus {
+    if (limits.length === 0) return quotaStatus(newKeyUsage(), now, limits);
+    return this.#log.append(`r ${key} ${Math.floor(now)} ${writeLimits(limits)}`) as QuotaStatus;
   }
 
   close(): void {

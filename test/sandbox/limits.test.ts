@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Limit } from '../../src/sandbox/limiter.ts';
-import { Limiter, PLANS, parseLimit } from '../../src/sandbox/limiter.ts';
+import { PLANS, parseLimit } from '../../src/sandbox/limiter.ts';
+import { Store } from '../../src/sandbox/store.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { Sandbox, SandboxResponse } from './support.ts';
 import { noonClock, OTHER_KEY, startTestSandbox } from './support.ts';
@@ -122,7 +123,7 @@ test('each window admits exactly its limit in random sequences of requests of tw
   fc.assert(
     fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
       const paths = join(tempDir(), 'data');
-      const limiters = [new Limiter(paths, both), new Limiter(paths, both)] as const;
+      const stores = [0, 1].map(() => new Store(paths, { rotateAtBytes: 1000 }));
       const used = new Map<string, number>();
       let now = 1_000_000;
       for (const { who, key, later } of steps) {
@@ -131,11 +132,11 @@ test('each window admits exactly its limit in random sequences of requests of tw
         const left = (): number =>
           Math.min(...both.map(({ count }, index) => count - (used.get(slots[index] ?? '') ?? 0)));
         const isFree = left() > 0;
-        const { rejection, remaining } = (limiters[who] as Limiter).admit(key, now);
+        const { rejection, remaining } = (stores[who] as Store).admit(key, now, both);
         if (!rejection) for (const slot of slots) used.set(slot, (used.get(slot) ?? 0) + 1);
         if (rejection !== 'key_banned') expect([rejection === undefined, remaining]).toEqual([isFree, left()]);
       }
-      for (const limiter of limiters) limiter.close();
+      for (const store of stores) store.close();
     }),
     { numRuns: 100 },
   );
