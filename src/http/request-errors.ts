@@ -56,7 +56,7 @@ export function rateLimited(
 }
 
 /** The hint after a failed connection. */
-export const CHECK_CONNECTION: Hint = { hint: 'check the connection', command: ['doctor'] };
+const CHECK_CONNECTION: Hint = { hint: 'check the connection', command: ['doctor'] };
 
 /**
  * The error of the last attempt if it received no complete response.

@@ -2,7 +2,6 @@
 import type { ErrorKind } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { formatCount, formatNumber } from '../format.ts';
-import { CHECK_CONNECTION } from '../http/request-errors.ts';
 import { statusTraits } from '../http/retry.ts';
 import { toPetstoreError } from '../system-error.ts';
 import type { FailedRow, ImportDocument, UnknownRow } from './results.ts';
@@ -62,7 +61,7 @@ function final(kind: ErrorKind, message: string, hint: string): Stop {
 
 export function noValidResponse(): Stop {
   const message = 'the service returned no valid response to several creates';
-  return { error: new PetstoreError('unknown_outcome', message, CHECK_CONNECTION) };
+  return { error: new PetstoreError('unknown_outcome', message) };
 }
 
 /**

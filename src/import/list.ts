@@ -15,8 +15,7 @@ export interface ListOptions {
 
 export interface Fetched {
   readonly listed: Listed;
-  readonly fromCache: boolean;
-  /** The keys of the known categories that the list does not show. */
+  /** The keys of the known categories that the list does not show; a list from a cache proves nothing. */
   readonly lacking: readonly string[];
   /** The list comes from no cache and lacks nothing: a row that it does not show does not exist. */
   readonly isComplete: boolean;
@@ -35,12 +34,12 @@ export async function fetchList({ categories, pause }: ListOptions, known: Set<s
   for (let attempt = 0; ; attempt++) {
     const { listed, fromCache } = await categories.listFresh();
     const shown = new Set(listed.map(keyOf));
-    const lacking = [...known].filter((key) => !shown.has(key));
+    const lacking = fromCache ? [] : [...known].filter((key) => !shown.has(key));
     const isComplete = !fromCache && lacking.length === 0;
     // A cached list may show categories that have been deleted.
     if (!fromCache) for (const key of shown) known.add(key);
     const retryMs = RETRIES_MS[attempt];
-    if (isComplete || retryMs === undefined) return { listed, fromCache, lacking, isComplete };
+    if (isComplete || retryMs === undefined) return { listed, lacking, isComplete };
     await pause(retryMs, 'list');
   }
 }

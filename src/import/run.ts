@@ -113,11 +113,10 @@ class Run implements RunResult {
       });
     }
     if (!this.#last) return;
-    const { listed, lacking, fromCache } = this.#last;
+    const { listed, lacking } = this.#last;
     const names = [...this.#sent.keys()].map((row) => this.#row(row).name);
     const twice = tooOften(names, listed, this.#options.rows, this.#first);
     if (twice.length > 0) return this.end(possibleDuplicates(twice));
-    if (fromCache) return;
     const created = lacking.filter((key) => this.#createdAs(key) !== undefined);
     if (created.length > 0) this.end(listLacks(created.length, true));
     else if (lacking.length > 0 && this.results.unknown > 0) this.end(listLacks(lacking.length, false));
