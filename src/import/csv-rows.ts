@@ -33,6 +33,8 @@ export function readDelimited(source: string, options: CsvOptions, validator: Ro
   const [separatorLine = '', separator] = /^"?sep=(.)"?\r?\n/i.exec(source) ?? [];
   const text = source.slice(separatorLine.length);
   const skipped = separatorLine === '' ? 0 : 1;
+  // `""` is an empty description, an empty cell a missing one.
+  const hasEmptyText = text.includes('""');
   let header: Header | undefined;
   try {
     parse(text, {
@@ -41,9 +43,10 @@ export function readDelimited(source: string, options: CsvOptions, validator: Ro
       record_delimiter: text.includes('\n') ? ['\r\n', '\n'] : '\r',
       relax_column_count: true,
       skip_empty_lines: true,
-      // `""` is an empty description, an empty cell a missing one.
-      cast: (value, { quoting }) => (value === '' && !quoting ? undefined : value),
-      on_record: (cells: Cells, { lines }) => {
+      // Only if needed: it takes five times as long as the rest.
+      cast: hasEmptyText && ((value, { quoting }) => (value === '' && !quoting ? undefined : value)),
+      on_record: (values: Cells, { lines }) => {
+        const cells = hasEmptyText ? values : values.map((value) => value || undefined);
         const line = firstLine(cells, lines) + skipped;
         if (header) addRecord(cells, line, header, validator);
         else header = readHeader(cells, line, options, validator);
