@@ -44,7 +44,9 @@ export function usageError(parseError: ParseError, context: Context, profile: st
     'commander.conflictingOption': 'use one of them',
     'commander.invalidArgument': choices && use(choices.replace(/\.$/, '')),
   };
-  return error(what.replace(/'([^']*)'/g, '"$1"'), hints[code] ?? help(command));
+  // Commander calls the value of an argument "command-argument value".
+  const plain = what.replace(/^command-argument value ('.*') is invalid for argument '(.*)'$/s, 'invalid $2 $1');
+  return error(plain.replace(/'([^']*)'/g, '"$1"'), hints[code] ?? help(command));
 }
 
 function error(message: string, hint: string): PetstoreError {

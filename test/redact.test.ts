@@ -34,7 +34,7 @@ test.each([
   [['key:abcdef0123456789abcd'], 'abcdef01', 'key:[redacted]'],
   [['auth', 'login', SECRET], SECRET, 'too many arguments'],
   [['categories', 'list', '--timeout', SECRET], SECRET, 'invalid duration "[redacted]" for --timeout'],
-  [['api', SECRET, '/x'], SECRET, 'value "[redacted]" is invalid for argument "method"'],
+  [['api', SECRET, '/x'], SECRET, 'invalid method "[redacted]"'],
   [['api', 'GET', `//${SECRET}`], SECRET, 'the path is a full URL'],
   [['api', 'GET', '/x', '--data', SECRET], SECRET, 'is not valid JSON'],
   [['auth', 'login', '--url', `https://user:${SECRET}@api.example/v1`], SECRET, 'https://HOST/v1'],

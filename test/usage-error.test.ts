@@ -37,7 +37,7 @@ test.each([
     'option "--format <format>" argument "x" is invalid',
     'use table, json, ndjson, csv or tsv',
   ],
-  ['completion x', 'command-argument value "x" is invalid for argument "shell"', 'use bash, zsh, fish or powershell'],
+  ['completion x', 'invalid shell "x"', 'use bash, zsh, fish or powershell'],
   ['doctor foo', 'too many arguments for "doctor"', see('doctor ')],
   ['api categories', 'missing required argument "path"', 'did you mean `petstore api GET categories`?'],
   [

@@ -87,7 +87,7 @@ test('`api --input -` reads the body from stdin, and is a usage error on a termi
 test.each<[what: string, args: string[], words: string]>([
   ['a path to another host', ['GET', '//evil.example/x'], 'the path is a full URL'],
   ['an encoded path that leaves the base URL', ['GET', '/x/..%2F..%2f../admin'], 'must stay below the base URL'],
-  ['a path in place of the method', ['/categories', '/x'], 'value "/categories" is invalid for argument "method"'],
+  ['a path in place of the method', ['/categories', '/x'], 'invalid method "/categories"'],
   ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON\nhint: quote the JSON, for'],
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'GET requests cannot have a body'],
   ['two bodies', ['POST', '/x', '--data', '{}', '--input', 'f'], 'cannot be used with'],
