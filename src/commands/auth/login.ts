@@ -44,8 +44,9 @@ export const loginAction: Action<LoginOptions, LoginResult> = {
     // The new profile becomes active only if the active one has no key.
     const active = store.activeIfReadable();
     const activated = active !== undefined && active !== profile && active !== SANDBOX && !hasKey(store.get(active));
-    const address = await addressFor(session, env, options, profile, store.get(profile));
-    const { keyCommand, verify: verified } = options;
+    const { url, keyCommand, verify: verified } = options;
+    const stored = store.get(profile);
+    const address = url === undefined ? await findUrl(session, env, profile, stored) : checkBaseUrl(url, '--url');
     const key = keyCommand === undefined ? await readKey(session, profile) : await printedKey(session, options);
     if (key !== null) session.context.redactor.add(key);
     if (key !== null && verified) await verify(session, profile, key, address.url);
@@ -74,14 +75,7 @@ export const loginAction: Action<LoginOptions, LoginResult> = {
   },
 };
 
-async function addressFor(
-  session: Session,
-  env: Environment,
-  options: LoginOptions,
-  profile: string,
-  stored: StoredProfile | undefined,
-): Promise<BaseUrl> {
-  if (options.url !== undefined) return checkBaseUrl(options.url, '--url');
+async function findUrl(session: Session, env: Environment, profile: string, stored?: StoredProfile): Promise<BaseUrl> {
   const known = environmentUrl(env) ?? parseBaseUrl(stored?.url);
   if ('url' in known) return known;
   // The name may be a key that was typed in its place.
