@@ -113,6 +113,13 @@ test('a disk that fills up after a 429 causes one warning, and blocks and ticket
   expect(machine.warnings).toHaveLength(1);
 });
 
+test('an error of the program is not reported as an error of the log', async () => {
+  const machine = new Machine();
+  const broken = { ...machine.response(), waitMs: 1n } as unknown as Observation;
+  expect(() => machine.open().observe('ticket', broken)).toThrow(TypeError);
+  expect(machine.warnings).toEqual([]);
+});
+
 const NFS = 0x6969;
 
 test.runIf(hasModes)('on a network file system the ledger is in a private temporary directory', async () => {
