@@ -42,15 +42,6 @@ test.each(['000', '077'])('under umask %s a saved profile is read back, and its 
   for (const name of fs.readdirSync(dir)) if (hasModes) expect(modeOf(join(dir, name))).toBe('600');
 });
 
-test('removing a key keeps the URL and removes every byte of the key', () => {
-  const store = openConfStore(dir);
-  store.save(PROFILE);
-  expect(store.removeKey('production')).toBe(true);
-  expect(store.removeKey('production')).toBe(false);
-  expect(store.get('production')).toEqual({ name: 'production', url: PROFILE.url });
-  expect(fs.readFileSync(file(), 'utf8')).not.toContain(KEY.slice(0, 8));
-});
-
 test.runIf(hasModes)(
   'a profile file that other users can read becomes private when read, and an existing directory keeps its mode',
   () => {
@@ -112,14 +103,16 @@ test.each(['constructor', '0', 'active'])('a profile with the unusual name %j is
 });
 
 test.each([
-  ['profile', 'remove', []],
-  ['key', 'removeKey', ['profile-production.json']],
-] as const)('removing a %s also removes leftover files of killed writes', (_what, remove, left) => {
+  ['profile', 'remove', undefined, []],
+  ['key', 'removeKey', { name: 'production', url: PROFILE.url }, ['profile-production.json']],
+] as const)('removing a %s removes every byte of it, also after killed writes', (_what, remove, profile, files) => {
   const store = openConfStore(dir);
   store.save(PROFILE);
   for (const name of ['old', 'tmp-0123']) fs.writeFileSync(`${file()}.${name}`, valid);
-  expect(store[remove]('production')).toBe(true);
-  expect(fs.readdirSync(dir)).toEqual(left);
+  expect([store[remove]('production'), store[remove]('production')]).toEqual([true, false]);
+  expect(store.get('production')).toEqual(profile);
+  expect(fs.readdirSync(dir)).toEqual(files);
+  for (const name of files) expect(fs.readFileSync(join(dir, name), 'utf8')).not.toContain(KEY.slice(0, 8));
 });
 
 test('a save removes leftover files of killed writes that are older than a minute', () => {
