@@ -72,8 +72,8 @@ test('a document nested more than 100 levels deep is rejected', () => {
   const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
   expect(stringifyJson(parseJson(nested(100)))).toBe(nested(100));
   expect(() => parseJson(nested(101))).toThrow('nested more than 100 levels deep');
-  expect(() => parseJson(nested(1_000_000))).toThrow(SyntaxError);
-  expect(() => parseJson(`[9007199254740993,${nested(1_000_000)}]`)).toThrow(SyntaxError);
+  expect(() => parseJson(nested(100_000))).toThrow(SyntaxError);
+  expect(() => parseJson(`[9007199254740993,${nested(100_000)}]`)).toThrow(SyntaxError);
 });
 
 test('documents with thousands of escaped quotes and backslashes are parsed or rejected', () => {
