@@ -1,6 +1,6 @@
-// The names of environment variables, which are case-insensitive only on Windows.
+// Environment variables: their names on Windows, and those that decide about color.
 import { expect, test } from 'vitest';
-import { toEnvironment } from '../src/io.ts';
+import { hasColor, toEnvironment } from '../src/io.ts';
 
 test('the names of environment variables are case-insensitive on Windows', () => {
   expect(toEnvironment({ petstore_Quiet: '1', Path: 'C:\\' }, 'win32')).toEqual({ PETSTORE_QUIET: '1', PATH: 'C:\\' });
@@ -8,4 +8,18 @@ test('the names of environment variables are case-insensitive on Windows', () =>
 
 test('the names of environment variables are case-sensitive on other systems', () => {
   expect(toEnvironment({ petstore_quiet: '1' }, 'linux')).toEqual({ petstore_quiet: '1' });
+});
+
+test.each<[isTTY: boolean, env: Record<string, string>, wanted: boolean, has: boolean]>([
+  [true, {}, true, true],
+  [false, {}, true, false],
+  [true, { TERM: 'dumb' }, true, false],
+  [false, { FORCE_COLOR: '1' }, true, true],
+  [true, { FORCE_COLOR: '0' }, true, false],
+  [true, { FORCE_COLOR: 'false' }, true, false],
+  [true, { NO_COLOR: '1', FORCE_COLOR: '1' }, true, false],
+  [true, { NO_COLOR: '' }, true, true],
+  [true, { FORCE_COLOR: '1' }, false, false],
+])('a terminal (%s) with %j and the option --color (%s) has color: %s', (isTTY, env, wanted, has) => {
+  expect(hasColor({ isTTY }, env, wanted)).toBe(has);
 });

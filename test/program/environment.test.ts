@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasModes, hasSilentBacklog } from '../support/capabilities.ts';
+import { hasModes, hasShell, hasSilentBacklog } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import type { Outcome, Place } from '../support/processes.ts';
 import { BASE_ENV, ended, place } from '../support/processes.ts';
-import { BIN, petstore } from '../support/program.ts';
+import { BIN, petstore, savedPlace } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 let service: HttpFake;
@@ -36,6 +36,13 @@ function unprivileged(
   child.stdin?.end(stdin);
   return ended(child);
 }
+
+test.runIf(hasShell)('a list succeeds in a directory that was deleted', async () => {
+  const at = savedPlace(service.url);
+  const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"';
+  const child = spawn('sh', ['-c', script, 'sh', process.execPath, BIN, ...LIST], { env: at.env, cwd: at.dir });
+  expect(await ended(child)).toMatchObject({ code: 0, out: LISTED });
+});
 
 describe.runIf(hasModes)('in an unusual environment', () => {
   // Users other than root have a home directory in the system's user database.
