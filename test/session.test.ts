@@ -43,16 +43,24 @@ test.each([
   expect(err).toContain(message);
 });
 
+const OPTIONS = { json: false, format: 'table', maxWait: 0, maxRetries: 0, timeout: 1, color: true } as const;
+
 test.each([
   [{}, 'cat ␛[2J\n', 'warning: dog<U+202E>\n'],
   [{ quiet: true }, '', 'warning: dog<U+202E>\n'],
   [{ json: true }, '', '{"warning":{"message":"dog\\u202e"}}\n'],
 ])('with %j a notice is shown as %j and a warning as %j', async (given, notice, warning) => {
   const context = world([]);
-  const options = { json: false, format: 'table', maxWait: 0, maxRetries: 0, timeout: 1, color: true } as const;
-  const session = new Session(context, { ...options, ...given });
+  const session = new Session(context, { ...OPTIONS, ...given });
   await session.notice('cat \u001b[2J');
   expect(context.stderr.text()).toBe(notice);
   await session.warn('dog\u202e');
   expect(context.stderr.text()).toBe(notice + warning);
+});
+
+test('the password of the state server is redacted as soon as it is used', async () => {
+  const context = world([], { env: { PETSTORE_STATE_URL: 'redis://user:the-password@127.0.0.1:1' } });
+  await new Session(context, OPTIONS).stateServer();
+  for (const cleanup of context.cleanups) await cleanup();
+  expect(context.redactor.redact('not the-password')).toBe('not [redacted]');
 });
