@@ -54,6 +54,20 @@ test('a request has the documented headers', async () => {
   ]);
 });
 
+test('early hints before a response are ignored, and a connection that is kept open ends no response', async () => {
+  const hints = Buffer.from('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n');
+  const bytes = Buffer.concat([hints, response('201 Created', '{}')]);
+  const { url } = await serve({ onRequest: (socket) => void socket.write(bytes) });
+  const heads: number[] = [];
+  const { status, body } = await send(url, POST, { onHead: (head) => void heads.push(head.status) });
+  expect([status, Buffer.from(body).toString(), heads]).toEqual([201, '{}', [201]]);
+});
+
+test('a response whose body stalls is a timeout with a head', async () => {
+  const { url } = await serve({ onRequest: (socket) => void socket.write('HTTP/1.1 200 OK\r\n\r\n[') });
+  expect(await failure(url, GET, { timeoutMs: 100 })).toMatchObject({ reason: 'timeout', head: { status: 200 } });
+});
+
 test('the response head is reported before the body has arrived', async () => {
   const { url } = await serve({ onRequest: (socket) => void socket.write('HTTP/1.1 200 OK\r\n\r\n[') });
   const abort = new AbortController();
@@ -140,6 +154,8 @@ test.each([
   ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 99\r\n\r\n[]', 'protocol'],
   ['bare line feeds', 'HTTP/1.1 200 OK\nContent-Length: 2\n\n[]', 'protocol'],
   ['a hundred continues', `${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(100)}HTTP/1.1 200 OK\r\n\r\n`, 'protocol'],
+  ['no status line', 'SSH-2.0-OpenSSH_9.6\r\n\r\n', 'protocol'],
+  ['a huge header', response('200 OK', '[]', `X-Huge: ${'x'.repeat(300_000)}`), 'too-large'],
   ['half a head', 'HTTP/1.1 200 OK\r\nContent-Ty', 'reset'],
   ['a chunk cut short', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n[]', 'reset'],
 ])('a response with %s fails', async (_what, bytes, reason) => {
