@@ -4,7 +4,7 @@ import { PetstoreError } from '../errors.ts';
 import { formatCount, formatNumber } from '../format.ts';
 import { statusTraits } from '../http/retry.ts';
 import { toPetstoreError } from '../system-error.ts';
-import type { FailedRow, ImportDocument, UnknownRow } from './results.ts';
+import type { ImportDocument } from './results.ts';
 import { quoted } from './validate-row.ts';
 
 const MOST_NAMED = 5;
@@ -94,7 +94,7 @@ function interrupted({ kind, exitCode, facts, processed }: PetstoreError, isUnkn
   return new PetstoreError(kind, message, { ...facts, hint: undefined, processed: isUnknown ? 'perhaps' : processed });
 }
 
-function unknownRows(unknown: readonly UnknownRow[], stop: PetstoreError | undefined): PetstoreError {
+function unknownRows(unknown: ImportDocument['unknown'], stop: PetstoreError | undefined): PetstoreError {
   const rows = unknown.slice(0, MOST_NAMED).map(({ row, name, maybe }) => {
     const other = maybe ? ` (perhaps category ${maybe.id} ${quoted(maybe.name)})` : '';
     return `row ${row} ${quoted(name)}${other}`;
@@ -107,7 +107,7 @@ function unknownRows(unknown: readonly UnknownRow[], stop: PetstoreError | undef
   return new PetstoreError('unknown_outcome', stop ? `${message} (${stop.message})` : message, facts);
 }
 
-function rejectedRows({ row, message, code, status }: FailedRow, count: number): PetstoreError {
+function rejectedRows({ row, message, code, status }: ImportDocument['failed'][number], count: number): PetstoreError {
   const rows = count === 1 ? `row ${row}` : `${formatNumber(count)} rows, the first of which is row ${row}`;
   const hint = 'correct the rejected rows, then import the file again';
   return new PetstoreError('rejected', `the service rejected ${rows}: ${message}`, { hint, code, status });

@@ -2,44 +2,17 @@
 import type { Category, NewCategory } from '../api/types.ts';
 import type { PetstoreError } from '../errors.ts';
 
-/** Rows count from 1 in the documents. */
-export interface RowRef {
-  readonly row: number;
-  readonly name: string;
-}
-
-/** A row that may or may not exist, and the category that it may be. */
-export interface UnknownRow extends RowRef {
-  readonly maybe?: Pick<Category, 'id' | 'name'> | undefined;
-}
-
-export interface SkippedRow extends RowRef {
-  readonly id: number | bigint;
-  /** The existing category has another description. */
-  readonly differs?: true;
-}
-
-export interface FailedRow extends RowRef {
-  readonly code?: string | undefined;
-  readonly message: string;
-  readonly status?: number | undefined;
-}
-
-/** Each list is in the order of the file. */
-export interface ImportDocument {
-  readonly created: readonly Category[];
-  readonly skipped: readonly SkippedRow[];
-  readonly failed: readonly FailedRow[];
-  readonly unknown: readonly UnknownRow[];
-  /** Rows that were not sent, or certainly not processed. */
-  readonly pending: number;
-}
-
 export type Outcome =
   | { readonly state: 'exists'; readonly category: Category }
-  | { readonly state: 'unknown'; readonly maybe?: UnknownRow['maybe'] }
+  /** May or may not exist, perhaps as this category. */
+  | { readonly state: 'unknown'; readonly maybe?: Pick<Category, 'id' | 'name'> | undefined }
   | { readonly state: 'created'; readonly category: Category }
   | { readonly state: 'failed'; readonly error: PetstoreError };
+
+type OutcomeOf<State> = Outcome & { readonly state: State };
+
+/** Rows count from 1 in the documents. */
+export type NumberedRow = NewCategory & { readonly row: number };
 
 /** The outcomes of the rows, by zero-based index; a row without an outcome is pending. */
 export class ImportResults {
@@ -86,24 +59,31 @@ export class ImportResults {
     return this.rows.length - this.done - this.unknown;
   }
 
-  document(): ImportDocument {
-    const created: Category[] = [];
-    const skipped: SkippedRow[] = [];
-    const failed: FailedRow[] = [];
-    const unknown: UnknownRow[] = [];
-    for (const [at, { name, description }] of this.rows.entries()) {
-      const row = { row: at + 1, name };
-      const outcome = this.#outcomes[at];
-      if (outcome?.state === 'created') created.push(outcome.category);
-      else if (outcome?.state === 'exists') {
-        const { id, description: there = '' } = outcome.category;
-        const differs = description !== undefined && description !== there;
-        skipped.push({ ...row, id, ...(differs && { differs }) });
-      } else if (outcome?.state === 'failed') {
-        const { code, serviceMessage, message, status } = outcome.error;
-        failed.push({ ...row, code, message: serviceMessage ?? message, status });
-      } else if (outcome) unknown.push({ ...row, maybe: outcome.maybe });
-    }
+  numbered(row: number): NumberedRow {
+    return { row: row + 1, ...(this.rows[row] as NewCategory) };
+  }
+
+  /** Each list is in the order of the file; `pending` counts rows that were not sent, or certainly not processed. */
+  document() {
+    const created = this.#allOf('created', ({ category }) => category);
+    const skipped = this.#allOf('exists', ({ category }, { row, name, description }) => {
+      const differs = description !== undefined && description !== (category.description ?? '');
+      return { row, name, id: category.id, ...(differs && { differs }) };
+    });
+    const failed = this.#allOf('failed', ({ error }, { row, name }) => {
+      const { code, serviceMessage, message, status } = error;
+      return { row, name, code, message: serviceMessage ?? message, status };
+    });
+    const unknown = this.#allOf('unknown', ({ maybe }, { row, name }) => ({ row, name, maybe }));
     return { created, skipped, failed, unknown, pending: this.pending };
   }
+
+  #allOf<State extends Outcome['state'], Shown>(
+    state: State,
+    show: (outcome: OutcomeOf<State>, row: NumberedRow) => Shown,
+  ): readonly Shown[] {
+    return this.rowsIn(state).map((row) => show(this.#outcomes[row] as OutcomeOf<State>, this.numbered(row)));
+  }
 }
+
+export type ImportDocument = ReturnType<ImportResults['document']>;

@@ -10,9 +10,10 @@ const DOCUMENT: ImportDocument = {
   created: [{ id: 1, name: 'a' }],
   skipped: [],
   failed: [{ row: 2, name: 'b', message: 'too long', code: 'invalid', status: 400 }],
-  unknown: [{ row: 3, name: 'c' }],
+  unknown: [{ row: 3, name: 'c', maybe: undefined }],
   pending: 4,
 };
+
 function ended(given: Partial<ImportDocument>, stopError?: PetstoreError) {
   const stop = stopError && { error: stopError };
   const error = importError({ ...DOCUMENT, ...given }, stop, ['categories', 'import', 'my file.csv', '-p', 'staging']);
@@ -23,8 +24,8 @@ const stopped = (kind: ErrorKind, facts = {}): PetstoreError => new PetstoreErro
 const limited = stopped('rate_limited', { hint: 'try again in 5s', retryAt: 5 });
 const interrupted = stopped('interrupted', { hint: 'of the create', exitCode: 130 });
 const KNOWN = { unknown: [] };
-const TWICE = { unknown: [], failed: [...DOCUMENT.failed, { row: 9, name: 'z', message: 'too short' }] };
-const MANY = { unknown: Array.from({ length: 1007 }, (_, at) => ({ row: at + 1, name: 'x' })) };
+const TWICE = { unknown: [], failed: [...DOCUMENT.failed, ...DOCUMENT.failed] };
+const MANY = { unknown: Array.from({ length: 1007 }, (_, at) => ({ row: at + 1, name: 'x', maybe: undefined })) };
 const MAYBE = { unknown: [{ row: 3, name: 'c', maybe: { id: 7, name: 'C' } }] };
 
 test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, RegExp]>([

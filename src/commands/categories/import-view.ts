@@ -5,13 +5,13 @@ import { escapeControls } from '../../escape.ts';
 import { formatCount, formatNumber } from '../../format.ts';
 import type { Estimate } from '../../import/estimate.ts';
 import { formatEstimate } from '../../import/estimate.ts';
-import type { FailedRow, ImportDocument, RowRef, SkippedRow, UnknownRow } from '../../import/results.ts';
+import type { ImportDocument, NumberedRow } from '../../import/results.ts';
 import type { Column, TextContext, View } from '../../output/view.ts';
 
 export interface Preview {
   readonly dryRun: true;
-  readonly toCreate: readonly (RowRef & NewCategory)[];
-  readonly skipped: readonly SkippedRow[];
+  readonly toCreate: readonly NumberedRow[];
+  readonly skipped: ImportDocument['skipped'];
   readonly estimate: Estimate;
 }
 
@@ -63,6 +63,9 @@ function previewJson({ estimate, ...preview }: Preview): object {
   const estimatedSeconds = estimate.ms === undefined ? null : Math.ceil(estimate.ms / 1000);
   return { ...preview, estimatedSeconds, exceedsDailyLimit: estimate.isDaily };
 }
+
+type FailedRow = ImportDocument['failed'][number];
+type UnknownRow = ImportDocument['unknown'][number];
 
 const ROW = { header: 'row', value: (row: { readonly row: number }) => String(row.row), align: 'right' } as const;
 const NAME = { header: 'name', value: (row: { readonly name: string }) => shorten(row.name) } as const;

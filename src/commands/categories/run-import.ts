@@ -100,7 +100,7 @@ async function preview(session: Session, rows: readonly NewCategory[]): Promise<
   await ledger.refresh();
   const results = new ImportResults(rows);
   for (const [row, category] of matchRows(rows, rows.keys(), listed)) results.set(row, { state: 'exists', category });
-  const toCreate = results.rowsIn(undefined).map((at) => ({ row: at + 1, ...(rows[at] as NewCategory) }));
+  const toCreate = results.rowsIn(undefined).map((row) => results.numbered(row));
   const { skipped } = results.document();
   return { dryRun: true, toCreate, skipped, estimate: estimate(toCreate.length, ledger.view(), clock.now()) };
 }
