@@ -10,33 +10,21 @@ const begun: Pace = { ...passed(initialPace(), 3), heardAt: 0 };
 // A request that was alone in flight is refused at `at`, with a stated wait of `waitMs`.
 const refusedAlone = (pace: Pace, at: number, waitMs = 1000): Pace => paceRefused(pace, at, 1, waitMs, true);
 
-test('a round of successes adds one request in flight, or an eighth of one after the first refusal', () => {
-  expect(passed(initialPace(), 1).atOnce).toBe(2);
-  const four: Pace = { ...initialPace(), atOnce: 4 };
-  expect(passed(four, 4).atOnce).toBeCloseTo(4.9, 1);
-  expect(passed({ ...four, refusedAt: 0 }, 4).atOnce).toBeCloseTo(4 + 1 / 8, 2);
-});
-
 test('a refusal halves the requests in flight, down to one', () => {
   expect(paceRefused({ ...begun, atOnce: 6 }, 100, 6, 1000, true).atOnce).toBe(3);
   expect(paceRefused({ ...begun, atOnce: 100 }, 100, 6, 1000, true).atOnce).toBe(3);
   expect(paceRefused(begun, 100, 1, 1000, true).atOnce).toBe(1);
 });
 
-test('each early refusal of a single request widens the gap by half, from a seventeenth of the wait up to the wait', () => {
+test('each early refusal of a single request widens the gap by half, up to the whole wait, and then removes it', () => {
   let pace = begun;
-  const gaps = Array.from({ length: RULES.gapSteps }, (_, index) => {
+  const gaps = Array.from({ length: RULES.gapSteps + 1 }, (_, index) => {
     pace = refusedAlone(pace, 10_000 * index);
     const gap = gapOf(pace);
     pace = passed(pace, 3);
     return Math.round(gap);
   });
-  expect(gaps).toEqual([59, 88, 132, 198, 296, 444, 667, 1000]);
-});
-
-test('a refusal at the widest gap removes the gap', () => {
-  const widest: Pace = { ...begun, step: RULES.gapSteps, widestMs: 1000 };
-  expect(gapOf(refusedAlone(widest, 1000))).toBe(0);
+  expect(gaps).toEqual([59, 88, 132, 198, 296, 444, 667, 1000, 0]);
 });
 
 test.each<[string, Pace]>([
@@ -50,15 +38,12 @@ test.each<[string, Pace]>([
   expect(gapOf(pace)).toBe(0);
 });
 
-test('the widest gap is the longest stated wait while there is a gap, and otherwise the latest one', () => {
+test('the widest gap is the longest stated wait while there is a gap, otherwise the latest one, and at most a minute', () => {
   const long = refusedAlone(begun, 0, 8000);
   expect(refusedAlone(passed(long, 3), 100, 1000).widestMs).toBe(8000);
   expect(refusedAlone(passed(long, 40), 100, 1000).widestMs).toBe(1000);
-});
-
-test('the widest gap is at most a minute, because a longer wait is not a pace', () => {
   expect(refusedAlone(begun, 0, 12 * 3_600_000).widestMs).toBe(60_000);
-  expect(refusedAlone(passed(refusedAlone(begun, 0, 60_000), 3), 0, 3_600_000).widestMs).toBe(60_000);
+  expect(refusedAlone(passed(long, 3), 0, 3_600_000).widestMs).toBe(60_000);
 });
 
 test('without a stated wait the widest gap is the time from the first refusal until the end of the last wait', () => {
