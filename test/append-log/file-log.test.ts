@@ -117,6 +117,22 @@ test('a log whose state is larger than its limit rotates only once it has double
   expect(log.generation).toBeLessThan(20);
 });
 
+test('a process writes no generation while another one writes it', () => {
+  const dir = tempDir();
+  const other = open(dir, 300);
+  const created: string[] = [];
+  const openSync: typeof fs.openSync = (path, flags, mode) => {
+    if (flags !== 'wx') return fs.openSync(path, flags, mode);
+    created.push(String(path));
+    // The other process holds the claim until the generation exists.
+    while (other.generation === 1) other.refresh();
+    throw Object.assign(new Error('exists'), { code: 'EEXIST' });
+  };
+  const log = open(dir, 300, { fs: { ...fs, openSync } });
+  for (const record of numbered(15)) log.append(record);
+  expect([log.refresh(), created]).toEqual([numbered(15), [expect.stringContaining('claim')]]);
+});
+
 test('a rotation keeps the state and only the last two generations, private to their owner', () => {
   const dir = join(tempDir(), 'inner');
   const [log, other] = [open(dir, 400), open(dir, 400)];
