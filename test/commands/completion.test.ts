@@ -1,15 +1,15 @@
 // Completion: the candidates at each position of a command line, and the scripts in real shells.
 import { execFile, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { suggest } from '../../src/commands/completion.ts';
 import { FORMATS } from '../../src/output/render.ts';
 import { createProgram } from '../../src/program.ts';
-import type { Place } from '../support/processes.ts';
 import { place } from '../support/processes.ts';
 import { BIN, petstore } from '../support/program.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { inProcess, world } from '../support/world.ts';
 
 const root = createProgram(world([]));
@@ -60,57 +60,54 @@ test('completion reads profiles only to complete a profile', async () => {
   await expect(suggest(root, ['categories', ''], never)).resolves.toBeDefined();
 });
 
-// A place with `petstore` in its PATH, and the completion script in a file.
-async function prepared(shell: string): Promise<Place & { script: string }> {
-  const at = place();
-  const bin = join(at.dir, 'bin');
-  mkdirSync(bin);
-  writeFileSync(join(bin, 'petstore'), `#!/bin/sh\nexec '${process.execPath}' '${BIN}' "$@"\n`);
-  chmodSync(join(bin, 'petstore'), 0o755);
-  const script = join(at.dir, 'script');
-  writeFileSync(script, (await inProcess(['completion', shell])).out);
-  writeFileSync(join(at.dir, 'a pet file.csv'), '');
-  return { dir: at.dir, env: { ...at.env, PATH: `${bin}:${at.env['PATH']}` }, script };
-}
-
-/** For each shell, the arguments with which it prints the candidates for words; zsh's own functions are replaced. */
-const SHELLS: Readonly<Record<string, (script: string, words: readonly string[], quoted: string) => string[]>> = {
-  bash: (_script, words, quoted) => [
+/** The flags of each shell, and a function `tab` that prints the candidates for its arguments; `ls` stands for files. */
+const SHELLS: Readonly<Record<string, readonly [flags: string, tab: string]>> = {
+  bash: [
     '--norc',
-    '-c',
-    `eval "$(petstore completion bash)"; COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _petstore
-    if [[ $COMPREPLY ]]; then printf '%s\\n' "\${COMPREPLY[@]}"; elif complete -p petstore | grep -q 'o default'; then ls; fi`,
+    `eval "$(cat script)"; complete -p petstore | grep -q 'o default' || exit 1
+    tab() { COMP_WORDS=(petstore "$@"); COMP_CWORD=$#; _petstore; [[ $COMPREPLY ]] && printf '%s\\n' "\${COMPREPLY[@]}" || ls; }`,
   ],
-  zsh: (script, words, quoted) => [
+  zsh: [
     '-f',
-    '-c',
-    `autoload -Uz compinit; compinit -u -D; source '${script}'; [[ $_comps[petstore] == _petstore ]] || exit 1
+    `autoload -Uz compinit; compinit -u -D; source ./script; [[ $_comps[petstore] == _petstore ]] || exit 1
     _describe() { local -a all=("\${(@P)4}"); print -l -- "\${(@)all%%:*}" }; _files() { ls }
-    words=(${quoted}); CURRENT=${words.length + 1}; _petstore`,
+    tab() { words=(petstore "$@"); CURRENT=$(( $# + 1 )); _petstore }`,
   ],
-  fish: (script, words) => [
-    '--no-config',
-    '-c',
-    `source '${script}'; complete -C '${['petstore', ...words].join(' ')}'`,
-  ],
+  fish: ['--no-config', 'source script; function tab; complete -C "petstore $argv"; end'],
 };
 
-for (const [shell, argumentsFor] of Object.entries(SHELLS)) {
+const LINES: readonly (readonly [words: readonly string[], offered: readonly string[]])[] = [
+  [
+    ['auth', 's'],
+    ['status', 'switch'],
+  ],
+  [['categories', 'list', '--format', 'nd'], ['ndjson']],
+  [['-p', 'st'], ['staging']],
+  [
+    ['auth', 'switch', ''],
+    ['production', 'sandbox', 'staging'],
+  ],
+  [
+    ['categories', 'import', ''],
+    ['animals.csv', 'script'],
+  ],
+];
+
+for (const [shell, [flags, tab]] of Object.entries(SHELLS)) {
   const hasShell = spawnSync(shell, ['--version']).status === 0;
   test.runIf(hasShell)(`${shell} completes commands, options, values and profiles, and otherwise files`, async () => {
-    const { script, env, dir } = await prepared(shell);
-    const tab = async (...words: readonly string[]): Promise<string[]> => {
-      const quoted = ['petstore', ...words].map((word) => `'${word}'`).join(' ');
-      const { stdout } = await promisify(execFile)(shell, argumentsFor(script, words, quoted), { env, cwd: dir });
-      return stdout.replace(/\t.*/g, '').split('\n').filter(Boolean).sort();
-    };
-    expect(await tab('auth', 's')).toEqual(['status', 'switch']);
-    expect(await tab('categories', 'list', '--format', 'nd')).toEqual(['ndjson']);
-    expect(await tab('-p', 'st')).toEqual(['staging']);
-    expect(await tab('auth', 'switch', '')).toEqual(['production', 'sandbox', 'staging']);
-    expect((await tab('categories', 'import', '')).join()).toMatch(/a\\? pet\\? file\.csv/);
-    // bash splits --format=nd at the =.
-    if (shell === 'bash') expect(await tab('categories', 'list', '--format', '=', 'nd')).toEqual(['ndjson']);
+    const { dir, env } = place();
+    const bin = tempDir();
+    writeFileSync(join(bin, 'petstore'), `#!/bin/sh\nexec '${process.execPath}' '${BIN}' "$@"\n`, { mode: 0o755 });
+    writeFileSync(join(dir, 'script'), (await inProcess(['completion', shell])).out);
+    writeFileSync(join(dir, 'animals.csv'), '');
+    const calls = LINES.map(([words]) => `tab ${words.map((word) => `'${word}'`).join(' ')}; echo +`);
+    const { stdout } = await promisify(execFile)(shell, [flags, '-c', [tab, ...calls].join('\n')], {
+      env: { ...env, PATH: `${bin}:${env['PATH']}` },
+      cwd: dir,
+    });
+    const answers = stdout.replace(/\t.*/g, '').split('+\n').slice(0, -1);
+    expect(answers.map((text) => text.trim().split('\n').sort())).toEqual(LINES.map(([, offered]) => offered));
   });
 }
 
