@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { tempDir } from './temp-dir.ts';
 import { TEST_CERT, TEST_KEY } from './tls.ts';
 
@@ -64,7 +65,7 @@ export class RedisServer {
     const child = spawn(program, [...listen, ...fixed, ...args], { env, stdio: 'ignore' });
     this.#child = child;
     // A server accepts connections before its data is loaded.
-    while (!(await accepts(this.port)) || (!tls && (await this.command('PING')).startsWith('-LOADING'))) {
+    while ((await this.command('PING').catch(() => '-LOADING')).startsWith('-LOADING')) {
       if (child.exitCode !== null) throw new Error(`${program} ended with code ${child.exitCode}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -90,7 +91,8 @@ export class RedisServer {
   /** Sends one command and returns the raw reply. */
   command(...words: readonly string[]): Promise<string> {
     return new Promise((resolve, reject) => {
-      const socket = connect(this.port, '127.0.0.1');
+      const at = { port: this.port, host: '127.0.0.1' };
+      const socket = this.#options.tls ? connectTls({ ...at, rejectUnauthorized: false }) : connect(at);
       socket.on('error', reject);
       socket.once('data', (data) => {
         resolve(data.toString());
@@ -112,15 +114,5 @@ function freePort(): Promise<number> {
       const { port } = probe.address() as AddressInfo;
       probe.close(() => resolve(port));
     });
-  });
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.on('error', () => resolve(false));
   });
 }
