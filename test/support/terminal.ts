@@ -28,7 +28,6 @@ export interface TerminalOptions {
   readonly steps?: readonly Step[];
   /** True if stdout is a pipe instead of the terminal. */
   readonly stdoutPiped?: boolean;
-  readonly env?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
 }
 
@@ -57,75 +56,15 @@ const CLOSE_INHERITED = 'for fd in $(ls /dev/fd); do if [ "$fd" -gt 2 ]; then ev
 const ON_TERMINAL = `${CLOSE_INHERITED}exec "$@" <"$0" >"$0" 2>"$0"`;
 const STDOUT_PIPED = `${CLOSE_INHERITED}exec "$@" <"$0" 2>"$0"`;
 
+/** Runs a command, and performs each step when its text appears after that of the previous step. */
 export async function runInTerminal(
   command: readonly string[],
   at: Place,
   options: TerminalOptions = {},
 ): Promise<TerminalOutcome> {
   const { columns = 80, rows = 24, steps = [], stdoutPiped = false, timeoutMs = 20_000 } = options;
-  const terminal = openTerminal(columns, rows);
-  const child = startOn(terminal.name, command, at, stdoutPiped, options.env);
-  try {
-    return await attend(terminal, child, steps, timeoutMs);
-  } finally {
-    terminal.master.destroy();
-    closeSync(terminal.slave);
-  }
-}
-
-/** Closes the terminal after a text has appeared. */
-export async function closeTerminal(command: readonly string[], at: Place, after: string): Promise<Outcome> {
-  const { master, slave, name } = openTerminal(80, 24);
-  const child = startOn(name, command, at);
-  let screen = '';
-  await new Promise<void>((found) =>
-    master.on('data', (text: string) => {
-      screen += text;
-      if (screen.includes(after)) found();
-    }),
-  );
-  closeSync(slave);
-  master.destroy();
-  return ended(child);
-}
-
-function startOn(
-  terminal: string,
-  command: readonly string[],
-  at: Place,
-  stdoutPiped = false,
-  env: TerminalOptions['env'] = {},
-): ChildProcess {
-  return spawn('bash', ['-c', stdoutPiped ? STDOUT_PIPED : ON_TERMINAL, terminal, ...command], {
-    env: { TERM: 'xterm-256color', ...at.env, ...env },
-    cwd: at.dir,
-    detached: true,
-    stdio: ['ignore', stdoutPiped ? 'pipe' : 'ignore', 'inherit'],
-  });
-}
-
-interface OpenTerminal {
-  readonly master: ReadStream;
-  readonly slave: number;
-  readonly name: string;
-}
-
-function openTerminal(columns: number, rows: number): OpenTerminal {
-  const { master, slave: reader, ptsName: name } = open({});
-  // A separate descriptor keeps the terminal open, since the returned reader would consume the input.
-  const slave = openSync(name, files.O_RDWR | files.O_NOCTTY);
-  reader.destroy();
-  stty(slave, 'rows', String(rows), 'cols', String(columns));
-  return { master, slave, name };
-}
-
-// Reads the screen and performs each step when its text appears after that of the previous step.
-async function attend(
-  { master, slave }: OpenTerminal,
-  child: ChildProcess,
-  steps: readonly Step[],
-  timeoutMs: number,
-): Promise<TerminalOutcome> {
+  const { master, slave, name } = openTerminal(columns, rows);
+  const child = startOn(name, command, at, stdoutPiped);
   const left = [...steps];
   let screen = '';
   let seen = 0;
@@ -156,6 +95,8 @@ async function attend(
   write(slave, END, () => undefined);
   await seenAll;
   const modes = stty(slave, '-a');
+  master.destroy();
+  closeSync(slave);
   return {
     code,
     signal,
@@ -164,6 +105,40 @@ async function attend(
     cooked: ['icanon', 'echo', 'isig'].every((mode) => modes.includes(mode)),
     stepsLeft: left.length,
   };
+}
+
+/** Closes the terminal after a text has appeared. */
+export async function closeTerminal(command: readonly string[], at: Place, after: string): Promise<Outcome> {
+  const { master, slave, name } = openTerminal(80, 24);
+  const child = startOn(name, command, at);
+  let screen = '';
+  await new Promise<void>((found) =>
+    master.on('data', (text: string) => {
+      screen += text;
+      if (screen.includes(after)) found();
+    }),
+  );
+  closeSync(slave);
+  master.destroy();
+  return ended(child);
+}
+
+function startOn(terminal: string, command: readonly string[], at: Place, stdoutPiped = false): ChildProcess {
+  return spawn('bash', ['-c', stdoutPiped ? STDOUT_PIPED : ON_TERMINAL, terminal, ...command], {
+    env: { TERM: 'xterm-256color', ...at.env },
+    cwd: at.dir,
+    detached: true,
+    stdio: ['ignore', stdoutPiped ? 'pipe' : 'ignore', 'inherit'],
+  });
+}
+
+function openTerminal(columns: number, rows: number) {
+  const { master, slave: reader, ptsName: name } = open({});
+  // A separate descriptor keeps the terminal open, since the returned reader would consume the input.
+  const slave = openSync(name, files.O_RDWR | files.O_NOCTTY);
+  reader.destroy();
+  stty(slave, 'rows', String(rows), 'cols', String(columns));
+  return { master, slave, name };
 }
 
 // Reads or sets the modes and size of the terminal.

@@ -62,9 +62,8 @@ test.each<[what: string, step: Partial<Step>, signal: string, code: number]>([
 );
 
 test('a login prompts for a missing URL, again after an invalid answer, and without color if NO_COLOR is set', async () => {
-  const at = place();
+  const at = place({ NO_COLOR: '1' });
   const run = await inTerminal(at, ['auth', 'login', '-p', 'farm'], {
-    env: { NO_COLOR: '1' },
     steps: [
       { after: 'Base URL for profile', send: `${service.origin}\r` },
       { after: 'must end in /v1; use the form https://HOST/v1', send: `${service.url}\r` },
