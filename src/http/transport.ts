@@ -29,7 +29,7 @@ interface TransportOptions {
 
 type SendOptions = Parameters<Transport['send']>[1];
 
-/** @throws PetstoreError `usage` for an invalid proxy variable; `send` rejects with TransportError only */
+/** @throws PetstoreError `usage` for an invalid proxy variable */
 export function createTransport(options: TransportOptions): Transport {
   const base = new URL(options.baseUrl);
   const proxy = proxyFor(base, options.env);
@@ -88,15 +88,10 @@ function dispatchOptions(base: URL, options: TransportOptions, request: HttpRequ
   };
 }
 
-interface ExchangeOptions extends SendOptions {
-  readonly now: () => number;
-  readonly host: string;
-}
-
 function exchange(
   agent: Dispatcher,
   request: Dispatcher.DispatchOptions,
-  options: ExchangeOptions,
+  options: SendOptions & { readonly now: () => number; readonly host: string },
 ): Promise<HttpResponse> {
   const { signal, timeoutMs, now, host } = options;
   return new Promise<HttpResponse>((resolve, reject) => {

@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest';
 import { DecodeError, decodeCategory, decodeJson, decodeList } from '../../src/api/decode.ts';
 import type { Category } from '../../src/api/types.ts';
-import { decodeServiceError } from '../../src/http/request-errors.ts';
 import { stringifyJson } from '../../src/json.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -51,14 +50,4 @@ test('the error about a body that is not JSON names its media type, if known, an
   expect(() => decodeJson(html, {})).toThrow(/^not valid JSON$/);
   expect(() => decodeJson(bytes(''), {})).toThrow('expected JSON, got an empty body');
   expect(() => decodeJson(Uint8Array.of(0x22, 0xff, 0x22), {})).toThrow(DecodeError);
-});
-
-test('the valid members of an Error body are decoded, and a long message is truncated', () => {
-  expect(decodeServiceError(bytes('{"code":"invalid","message":"no name","status":400}'))).toEqual({
-    code: 'invalid',
-    serviceMessage: 'no name',
-  });
-  expect(decodeServiceError(bytes('{"code":7,"message":" "}'))).toEqual({});
-  expect(decodeServiceError(bytes('<html>'))).toEqual({});
-  expect(decodeServiceError(bytes(JSON.stringify({ message: 'x'.repeat(9999) }))).serviceMessage).toHaveLength(501);
 });

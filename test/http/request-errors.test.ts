@@ -1,7 +1,7 @@
 // The meaning of each status, for reads and for creates, which may have been processed.
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { responseError } from '../../src/http/request-errors.ts';
+import { decodeServiceError, responseError } from '../../src/http/request-errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/types.ts';
 
 const read: HttpRequest = { method: 'GET', path: '/categories', safe: true };
@@ -82,4 +82,12 @@ test('the status of a compressed response decides, although its body cannot be r
 test('the error about a redirect names its target, with control characters escaped', () => {
   const error = responseError(read, response(301, '', { location: 'https://other.example/v1\u001b[2J' }));
   expect(error.message).toContain('https://other.example/v1␛[2J;');
+});
+
+test('the valid members of an Error body are decoded, and a long message is truncated', () => {
+  const decode = (text: string) => decodeServiceError(Buffer.from(text));
+  const body = '{"code":"invalid","message":"no name","status":400}';
+  expect(decode(body)).toEqual({ code: 'invalid', serviceMessage: 'no name' });
+  for (const other of ['{"code":7,"message":" "}', 'null', '<html>']) expect(decode(other)).toEqual({});
+  expect(decode(JSON.stringify({ message: 'x'.repeat(9999) })).serviceMessage).toHaveLength(501);
 });
