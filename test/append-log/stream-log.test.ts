@@ -188,33 +188,6 @@ test.each([':1\r\n', '*0\r\n', '$-1\r\n', '+OK\r\n'])(
   },
 );
 
-withServer.each([
-  ['volatile-ttl', '100mb', 'volatile-ttl'],
-  ['allkeys-lru', '0', 'none'],
-])(
-  'the eviction policy of a server with maxmemory-policy %s and maxmemory %s is %s',
-  async (policy, maxmemory, expected) => {
-    const user = ['--user', 'default', 'on', 'nopass', '~petstore:*', '-@all', '+info'];
-    await using server = await RedisServer.start({
-      args: ['--maxmemory', maxmemory, '--maxmemory-policy', policy, ...user],
-    });
-    expect((await stateServer(server).evictionPolicy()) ?? 'none').toBe(expected);
-  },
-);
-
-withServer(
-  'a missing permission is a usage error for the first script of a connection and a storage error later',
-  async () => {
-    await using server = await RedisServer.start();
-    const [late, early] = [stateServer(server), stateServer(server)];
-    await checkServer(late, systemClock);
-    await early.evictionPolicy();
-    await server.command('ACL', 'SETUSER', 'default', '-evalsha');
-    await expect(checkServer(late, systemClock)).rejects.toMatchObject({ kind: 'storage' });
-    await expect(checkServer(early, systemClock)).rejects.toMatchObject({ kind: 'usage' });
-  },
-);
-
 withServer.each(['xadd', 'del'])('a user without the permission for %s is rejected', async (command) => {
   await using server = await RedisServer.start();
   await server.command('ACL', 'SETUSER', 'default', `-${command}`);

@@ -5,8 +5,7 @@ import * as services from '../support/services.ts';
 import type { Simulation } from '../support/simulation.ts';
 import { simulate } from '../support/simulation.ts';
 
-const { atOnce, bucket, changing, everyOther, haproxy, lifted, limiter, once, random, usedByOthers, windows } =
-  services;
+const { atOnce, bucket, changing, everyOther, haproxy, limiter, once, random, usedByOthers, windows } = services;
 
 const START = Date.parse('2026-11-21T12:00:00.250Z');
 const FOREVER = Number.POSITIVE_INFINITY;
@@ -84,7 +83,6 @@ const GROUPS: readonly (readonly [string, Case, readonly Row[]])[] = [
     { atMost: 2, latencyMs: [3, 12] },
     [
       ['four in flight, 200 ms each', 300, atOnce(4), { optimumMs: 15_000 }],
-      ['1 per s for a minute, then one refusal', 400, lifted, { optimumMs: 62_000 }],
       ['20, 4, 200 per 5 s with Retry-After', 544, changing([20, 4, 200], 6, 'retry-after')],
     ],
   ],

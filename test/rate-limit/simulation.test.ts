@@ -36,15 +36,13 @@ test.each([3_600_000, -3_600_000, 700])('a service clock that is %i ms off cause
 
 test('losing every sixth response causes no refusal, because requests without a response count', async () => {
   let lost = 0;
-  for (const mode of ['fixed', 'anchored', 'sliding', 'bucket'] as const) {
-    for (let seed = 1; seed <= 3; seed++) {
-      const run = { mode, limit: 20, windowMs: 10_000, processes: 4, workers: 3, requests: 70, lose: 1 / 6, seed };
-      const outcome = await simulate({ ...run, latencyMs: [5, 300] });
-      expect(outcome).toMatchObject({ ...noRefusal, answered: 70 });
-      lost += outcome.lost;
-    }
+  for (const [seed, mode] of (['fixed', 'anchored', 'sliding', 'bucket'] as const).entries()) {
+    const run = { mode, limit: 20, windowMs: 10_000, processes: 4, workers: 3, requests: 100, lose: 1 / 6, seed };
+    const outcome = await simulate({ ...run, latencyMs: [5, 300] });
+    expect(outcome).toMatchObject({ ...noRefusal, answered: 100 });
+    lost += outcome.lost;
   }
-  expect(lost).toBeGreaterThan(75);
+  expect(lost).toBeGreaterThan(50);
 });
 
 test('two hosts without shared state have at most 12 refusals and finish in the optimum + 2 s + 3%', async () => {

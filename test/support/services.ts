@@ -120,16 +120,6 @@ export const once = (at: number, retryAfter?: number): MakeService => {
   };
 };
 
-/** One request per second for a minute, then no limit, apart from a refusal of request 100. */
-export const lifted: MakeService = (startsAt, seed) => {
-  const early = bucket(1, 0, 'one')(startsAt, seed);
-  let count = 0;
-  return {
-    take: (now, inFlight) =>
-      now - startsAt < 60_000 ? early.take(now, inFlight) : ++count === 100 ? refusal(1) : ALLOWED,
-  };
-};
-
 /** Serves `limit` concurrent requests, in 200 ms each. */
 export const atOnce = (limit: number, retryAfter?: number): MakeService => {
   return () => ({
