@@ -10,39 +10,38 @@ import { CONFIRMED_WITHIN_MS, Lock, lockFormat } from './lock.ts';
 const ROTATE_AT_BYTES = 64 * 1024;
 const ROTATE_AT_RECORDS = 1000;
 
+interface LockPlace {
+  readonly clock: Clock;
+  /** Used if there is no server. */
+  readonly stateDir: () => string;
+  /** Closed by the caller. */
+  readonly server?: StateServer | undefined;
+  readonly onWarning?: (text: string) => void;
+}
+
 /**
  * @param identity the target of the import: the base URL, or the sandbox's data
- * @throws PetstoreError `storage`
+ * @throws PetstoreError `storage`; the methods of the lock do so too, or `usage` if a server rejects its first script
  */
-export function openFileLock(stateDir: string, identity: string, clock: Clock): Lock {
-  const dir = join(stateDir, 'imports');
+export async function openLock(identity: string, { server, stateDir, ...options }: LockPlace): Promise<Lock> {
+  const name = createHash('sha256').update(identity).digest('hex').slice(0, 32);
+  if (server) {
+    const { StreamLog } = await import('../append-log/stream-log.ts');
+    const place = {
+      server,
+      key: `petstore:{${name}}:import`,
+      rotateAt: ROTATE_AT_RECORDS,
+      freshMs: CONFIRMED_WITHIN_MS,
+    };
+    const log = new StreamLog(lockFormat, { ...options, ...place });
+    return new Lock(log, options.clock, (error) => server.toPetstoreError(error));
+  }
+  const dir = join(stateDir(), 'imports');
   const toError = (error: unknown): unknown =>
     isSystemError(error) ? storageError(error, 'lock the import in', dir, 'PETSTORE_STATE_DIR') : error;
   try {
-    const log = new FileLog(lockFormat, { dir, name: nameOf(identity), rotateAtBytes: ROTATE_AT_BYTES });
-    return new Lock(log, clock, toError);
+    return new Lock(new FileLog(lockFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES }), options.clock, toError);
   } catch (error) {
     throw toError(error);
   }
-}
-
-/** The lock on a server that the caller closes; its methods reject with PetstoreError `storage` or `usage`. */
-export async function openServerLock(
-  identity: string,
-  server: StateServer,
-  options: { readonly clock: Clock; readonly onWarning: (text: string) => void },
-): Promise<Lock> {
-  const { StreamLog } = await import('../append-log/stream-log.ts');
-  const log = new StreamLog(lockFormat, {
-    ...options,
-    server,
-    key: `petstore:{${nameOf(identity)}}:import`,
-    rotateAt: ROTATE_AT_RECORDS,
-    freshMs: CONFIRMED_WITHIN_MS,
-  });
-  return new Lock(log, options.clock, (error) => server.toPetstoreError(error));
-}
-
-function nameOf(identity: string): string {
-  return createHash('sha256').update(identity).digest('hex').slice(0, 32);
 }

@@ -9,7 +9,7 @@ import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { LockOptions, LockState } from '../../src/import/lock.ts';
 import { Lock, lockFormat } from '../../src/import/lock.ts';
-import { openFileLock, openServerLock } from '../../src/import/open-lock.ts';
+import { openLock } from '../../src/import/open-lock.ts';
 import { hasModes } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
@@ -46,7 +46,7 @@ test.runIf(hasModes)(
   async () => {
     const stateDir = tempDir();
     const open = async (pid: number, liveness: Liveness, url = URL): Promise<Lock> => {
-      const lock = openFileLock(stateDir, url, new FakeClock());
+      const lock = await openLock(url, { clock: new FakeClock(), stateDir: () => stateDir });
       await lock.acquire(options(pid, liveness));
       return lock;
     };
@@ -163,7 +163,7 @@ test.runIf(hasStateServer)(
     const acquire = async (pid: number): Promise<Lock> => {
       const client = new StateServer({ address: parseStateUrl(server.url, undefined, 'it'), clock: systemClock });
       onTestFinished(() => client.close());
-      const lock = await openServerLock(URL, client, { clock: systemClock, onWarning: () => undefined });
+      const lock = await openLock(URL, { clock: systemClock, stateDir: tempDir, server: client });
       await lock.acquire(options(pid, 'dead'));
       return lock;
     };

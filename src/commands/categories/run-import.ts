@@ -11,7 +11,7 @@ import { importError } from '../../import/import-error.ts';
 import type { ListOptions } from '../../import/list.ts';
 import { firstList, matchRows } from '../../import/list.ts';
 import type { Lock } from '../../import/lock.ts';
-import { openFileLock, openServerLock } from '../../import/open-lock.ts';
+import { openLock } from '../../import/open-lock.ts';
 import { ImportResults } from '../../import/results.ts';
 import type { RowOptions } from '../../import/rows.ts';
 import { readInputFile, readRows } from '../../import/rows.ts';
@@ -37,7 +37,7 @@ export const importAction: Action<ImportOptions, ImportData> = {
     if (options.dryRun) return preview(session, rows);
     // The prompt comes before the lock, so that an open prompt does not block other imports.
     if (await mustAsk(session, file, options)) await confirm(session, rows);
-    const lock = await openLock(session);
+    const lock = await lockOf(session);
     try {
       await lock.acquire({ signal, onWait: (holder) => notifyHolder(session, holder) });
       const { results, stop } = await send(session, rows, options.concurrency, lock);
@@ -65,12 +65,11 @@ async function mustAsk(
 }
 
 // Opens the lock of the target, on the state server if one is configured, otherwise on this machine.
-async function openLock(session: Session): Promise<Lock> {
-  const { clock } = session.context;
+async function lockOf(session: Session): Promise<Lock> {
   const { identity, keySource } = await session.target();
   const server = keySource === 'sandbox' ? undefined : await session.stateServer();
-  if (server === undefined) return openFileLock(session.stateDir(), identity, clock);
-  return openServerLock(identity, server, { clock, onWarning: (text) => void session.warn(text) });
+  const { context, stateDir, warn } = session;
+  return openLock(identity, { clock: context.clock, stateDir, server, onWarning: (text) => void warn(text) });
 }
 
 async function notifyHolder({ context, options, notice }: Session, { pid, host }: ProcessRef): Promise<void> {
