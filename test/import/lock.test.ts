@@ -109,29 +109,27 @@ test('a run whose process cannot be seen is taken over after 60 s without a reco
   expect(() => first.assertHeld()).toThrow(takenOver);
 });
 
-test('of runs that take the lock at the same time the first one gets it, and none if the run that seemed dead has written', () => {
-  const log = new MemoryLog(lockFormat);
-  const process = { pid: 1, start: '', host: 'here' };
-  const holderAfter = (record: object): string | undefined => {
-    log.append(JSON.stringify({ at: 5, kind: 'acquire', process, ...record }));
-    return log.last().holder?.run;
-  };
-  expect(holderAfter({ run: 'a', after: '' })).toBe('a');
-  expect(holderAfter({ run: 'b', after: '' })).toBe('a');
-  expect(holderAfter({ run: 'a', at: 7, kind: 'beat', busyMs: 0 })).toBe('a');
-  expect(holderAfter({ run: 'b', after: 'a 5' })).toBe('a');
-  expect(holderAfter({ run: 'b', after: 'a 7' })).toBe('b');
-  expect(holderAfter({ run: 'c', after: 'a 7' })).toBe('b');
+const process = { pid: 1, start: '', host: 'here' };
+
+function appendTo(log: MemoryLog<LockState>, ...records: readonly object[]): LockState {
+  for (const record of records) log.append(JSON.stringify({ kind: 'acquire', run: 'a', at: 5, process, ...record }));
+  return log.last();
+}
+
+test.each<[string, string, object[]]>([
+  ['of two runs that take the lock at the same time, the first', 'a', [{ after: '' }, { after: '', run: 'b' }]],
+  ['the run that takes the lock of a dead one', 'b', [{ after: '' }, { after: 'a 5', run: 'b' }]],
+  ['a run that seemed dead but has written', 'a', [{ after: '' }, { kind: 'beat', at: 7 }, { after: 'a 5', run: 'b' }]],
+])('%s holds the lock', (_what, holder, records) => {
+  expect(appendTo(new MemoryLog(lockFormat), ...records).holder?.run).toBe(holder);
 });
 
 test('a rotation keeps the holder, its last sign of life, and the wait', () => {
   const log = new MemoryLog(lockFormat);
   const rotated = (): LockState => new MemoryLog(lockFormat, lockFormat.snapshot(log.last())).last();
-  const process = { pid: 1, start: '', host: 'here' };
-  log.append(JSON.stringify({ kind: 'acquire', run: 'a', at: 5, process, after: '' }));
-  log.append(JSON.stringify({ kind: 'beat', run: 'a', at: 7, busyMs: 30_000 }));
+  appendTo(log, { after: '' }, { kind: 'beat', at: 7, busyMs: 30_000 });
   expect(rotated()).toEqual({ holder: { ...process, run: 'a', waitMs: 0 }, at: 7, busyMs: 30_000 });
-  log.append(JSON.stringify({ kind: 'release', run: 'a', at: 9, busyMs: 2000 }));
+  appendTo(log, { kind: 'release', at: 9, busyMs: 2000 });
   expect(rotated()).toEqual({ at: 9, busyMs: 2000 });
 });
 
