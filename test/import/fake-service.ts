@@ -10,7 +10,7 @@ import { runImport } from '../../src/import/run.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 /** The timeout of each create; `timeout` responses come at once. */
-export const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 /** How long after a kill the service may process a request of the killed process. */
 const AFTER_KILL_MS = 6900;
 
@@ -87,7 +87,8 @@ export interface Script {
 /** How one process sees the service. */
 interface Client {
   readonly api: Api['categories'];
-  readonly crashed: Promise<'crashed'>;
+  /** Resolves if the process is killed. */
+  readonly crashed: Promise<undefined>;
   readonly isAlive: () => boolean;
 }
 
@@ -131,15 +132,13 @@ export class FakeService<Some extends Script = Script> {
   /** The service for one process; it never responds after that process was killed. */
   client(by = 'a client'): Client {
     const seen = new Set<Category['id']>();
-    let isDead = false;
-    let kill = (): void => undefined;
-    const crashed = new Promise<'crashed'>((resolve) => {
-      kill = () => {
-        isDead = true;
-        resolve('crashed');
-      };
-    });
-    const alive = <T>(value: T): T | Promise<never> => (isDead ? new Promise<never>(() => undefined) : value);
+    const killed = new AbortController();
+    const kill = (): void => killed.abort();
+    const crashed = new Promise<undefined>((resolve) =>
+      killed.signal.addEventListener('abort', () => resolve(undefined)),
+    );
+    const isAlive = (): boolean => !killed.signal.aborted;
+    const alive = <T>(value: T): T | Promise<never> => (isAlive() ? value : new Promise<never>(() => undefined));
     const listFresh = async (): Promise<{ listed: readonly Category[]; fromCache: boolean }> => {
       await this.#delay(60);
       await alive(undefined);
@@ -174,7 +173,7 @@ export class FakeService<Some extends Script = Script> {
       return { ...visible(this.#latest), ...(this.script.echoes && { name: row.name }) };
     };
     const list = async (): Promise<readonly Category[]> => (await listFresh()).listed;
-    return { api: { list, listFresh, create }, crashed, isAlive: () => !isDead };
+    return { api: { list, listFresh, create }, crashed, isAlive };
   }
 
   #delay(ms: number): Promise<unknown> {
@@ -191,6 +190,7 @@ export function visible({ sent: _sent, by: _by, ...category }: Item): Category {
 export class FakeImport {
   rows: readonly NewCategory[];
   readonly service: FakeService;
+  readonly clock: FakeClock;
   /** Whether runs record in virtual time that they are alive. */
   beats = false;
   readonly #log = new MemoryLog(lockFormat);
@@ -200,10 +200,7 @@ export class FakeImport {
   constructor(rows: readonly NewCategory[], service = new FakeService()) {
     this.rows = rows;
     this.service = service;
-  }
-
-  get clock(): FakeClock {
-    return this.service.clock;
+    this.clock = service.clock;
   }
 
   /**
@@ -213,7 +210,7 @@ export class FakeImport {
    */
   async run(options: Partial<RunOptions> = {}, others?: 'dead'): Promise<RunResult | undefined> {
     const pid = this.#nextPid++;
-    const { clock } = this.service;
+    const { clock } = this;
     const { api, crashed, isAlive } = this.service.client(`process ${pid}`);
     const { signal } = new AbortController();
     const lock = new Lock(this.#log, clock);
@@ -242,8 +239,7 @@ export class FakeImport {
       });
     };
     try {
-      const result = await Promise.race([work(), crashed]);
-      return result === 'crashed' ? undefined : result;
+      return await Promise.race([work(), crashed]);
     } finally {
       if (isAlive()) await lock.close();
       this.#living.delete(pid);
