@@ -66,9 +66,8 @@ test('the delays of several faults add up, and the first other fault applies', a
   expect(clock.slept).toEqual([30_000, 30_000, 10_000]);
 });
 
-// The seed of a server is tested in test/commands/sandbox/serve.test.ts.
-test('a fault of 30 percent occurs in about 30 of 100 responses, and the same seed repeats it', () => {
-  const draw = (seed: number): unknown[] => {
+test('a fault of 30 percent occurs in about 30 of 100 responses, and the same seed repeats it', async () => {
+  const draw = (seed: number) => {
     const random = seededRandom(seed);
     return Array.from({ length: 100 }, () => drawFaultPlan([parseFault('503:30', 'faults')], random).fault);
   };
@@ -77,4 +76,6 @@ test('a fault of 30 percent occurs in about 30 of 100 responses, and the same se
   const failed = draw(7).filter((fault) => fault === '503').length;
   expect(failed).toBeGreaterThan(15);
   expect(failed).toBeLessThan(45);
+  const { list } = await startWith(['503:30'], { seed: 7 });
+  for (const fault of draw(7).slice(0, 20)) expect((await list()).status).toBe(fault ? 503 : 200);
 });

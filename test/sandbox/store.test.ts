@@ -45,15 +45,18 @@ test.each(['b', 'b.log', 'b.1.log', 'b.12.log'])('the data file %s is stored as 
   expect(readdirSync(dir)).toEqual(['b.1.log']);
 });
 
-test('a rotation keeps every id, every character and the next id, also after --reset', () => {
+test('a rotation keeps every id, every character, the windows and the next id, which --reset keeps too', () => {
   const paths = join(tempDir(), 'data');
   const store = new Store(paths, { rotateAtBytes: 300 });
   const other = new Store(paths, { rotateAtBytes: 300 });
+  const limits = [{ count: 9, windowMs: 60_000 }];
+  expect(store.admit('key', 0, limits).remaining).toBe(8);
   const names = Array.from({ length: 200 }, (_, i) => `n${i}\n\u2028"🐕`);
   for (const [i, name] of names.entries()) (i % 2 ? store : other).create({ name, description: '\r\n' });
   const expected = names.map((name, i) => ({ id: i + 1, name, description: '\r\n' }));
   const later = new Store(paths, { rotateAtBytes: 300 });
   for (const one of [store, other, later]) expect(listOf(one)).toEqual(expected);
+  expect(later.admit('key', 0, limits).remaining).toBe(7);
   const reset = new Store(paths, { rotateAtBytes: 300, reset: true });
   expect([listOf(reset), listOf(store)]).toEqual([[], []]);
   expect(reset.create({ name: 'x' })).toBe('{"id":201,"name":"x"}');

@@ -9,7 +9,7 @@ import { onTestFinished } from 'vitest';
 import { withChecksum } from '../../src/append-log/log.ts';
 import { systemClock } from '../../src/clock.ts';
 import { PLANS } from '../../src/sandbox/limiter.ts';
-import type { RunningSandbox, ServerOptions } from '../../src/sandbox/server.ts';
+import type { ServerOptions } from '../../src/sandbox/server.ts';
 import { startServer } from '../../src/sandbox/server.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -29,13 +29,6 @@ export function dataFileWith(...records: readonly string[]): string {
   return join(dir, 'data');
 }
 
-/** A sandbox and functions that send it requests. */
-export interface Sandbox extends RunningSandbox {
-  readonly call: (method: string, path: string, more?: CallOptions) => Promise<SandboxResponse>;
-  readonly create: (body: unknown, more?: CallOptions) => Promise<SandboxResponse>;
-  readonly list: (more?: CallOptions) => Promise<SandboxResponse>;
-}
-
 export interface CallOptions {
   /** Null sends no key. */
   readonly key?: string | null;
@@ -43,16 +36,11 @@ export interface CallOptions {
   readonly body?: string | Buffer;
 }
 
-export interface SandboxResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests access any field
-  readonly json: any;
-}
+export type Sandbox = Awaited<ReturnType<typeof startTestSandbox>>;
+export type SandboxResponse = Awaited<ReturnType<typeof send>>;
 
 /** Starts a sandbox, by default with two keys and the plan "free", and closes it after the test. */
-export async function startTestSandbox(options: Partial<ServerOptions> = {}): Promise<Sandbox> {
+export async function startTestSandbox(options: Partial<ServerOptions> = {}) {
   const running = await startServer({
     dataFile: undefined,
     clock: systemClock,
@@ -62,26 +50,15 @@ export async function startTestSandbox(options: Partial<ServerOptions> = {}): Pr
     ...options,
   });
   onTestFinished(running.close);
-  const call: Sandbox['call'] = (method, path, more = {}) => send(running.port, method, path, more);
-  return {
-    ...running,
-    call,
-    create: (body, more = {}) =>
-      call('POST', '/v1/categories', {
-        body: JSON.stringify(body),
-        ...more,
-        headers: { 'content-type': 'application/json', ...more.headers },
-      }),
-    list: (more) => call('GET', '/v1/categories', more),
+  const call = (method: string, path: string, more: CallOptions = {}) => send(running.port, method, path, more);
+  const create = (body: unknown, more: CallOptions = {}) => {
+    const headers = { 'content-type': 'application/json', ...more.headers };
+    return call('POST', '/v1/categories', { body: JSON.stringify(body), ...more, headers });
   };
+  return { ...running, call, create, list: (more?: CallOptions) => call('GET', '/v1/categories', more) };
 }
 
-async function send(
-  port: number,
-  method: string,
-  path: string,
-  { key = KEY, headers, body }: CallOptions,
-): Promise<SandboxResponse> {
+async function send(port: number, method: string, path: string, { key = KEY, headers, body }: CallOptions) {
   const authorization = key === null ? {} : { authorization: `Bearer ${key}` };
   const outgoing = request({ host: '127.0.0.1', port, method, path, headers: { ...authorization, ...headers } });
   outgoing.end(body);
@@ -90,7 +67,8 @@ async function send(
   return { status: incoming.statusCode ?? 0, headers: incoming.headers, text: content, json: readJson(content) };
 }
 
-function readJson(content: string): unknown {
+// biome-ignore lint/suspicious/noExplicitAny: tests access any field
+function readJson(content: string): any {
   try {
     return JSON.parse(content);
   } catch {
