@@ -24,15 +24,10 @@ function allOf(command: Command): Command[] {
   return [command, ...command.createHelp().visibleCommands(command).flatMap(allOf)];
 }
 
-test('--help --json lists every command, the global options, the exit codes and the environment variables', async () => {
-  const { code, out } = await inProcess(['--help', '--json']);
-  expect(code).toBe(0);
-  const document = JSON.parse(out);
-  expect(document.commands.map(({ path }: { path: string }) => path)).toEqual(COMMANDS);
-  const names = document.globalOptions.map(({ flags }: { flags: string }) => /--[\w-]+/.exec(flags)?.[0]);
-  expect(names).toEqual(GLOBAL_NAMES);
-  expect(document.exitCodes.map((one: { code: number }) => one.code)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130]);
-  expect(document.environment.length).toBeGreaterThan(10);
+test('the reference lists every command, global option and exit code', () => {
+  expect(reference.commands.map(({ path }) => path)).toEqual(COMMANDS);
+  expect(reference.globalOptions.map(({ flags }) => /--[\w-]+/.exec(flags)?.[0])).toEqual(GLOBAL_NAMES);
+  expect(reference.exitCodes.map(({ code }) => code)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130]);
 });
 
 test.each(reference.commands.map((command) => [command.path, command] as const))(
@@ -93,25 +88,14 @@ test('the help of a subcommand names the global options in at most two lines, an
 });
 
 test('`petstore help COMMAND` prints the same text as `COMMAND --help`, also for an alias and without a command', async () => {
-  const { out } = await inProcess(['categories', 'create', '--help']);
-  expect((await inProcess(['help', 'categories', 'create'])).out).toBe(out);
-  expect((await inProcess([])).out).toBe((await inProcess(['--help'])).out);
-  const list = await inProcess(['categories', 'list', '--help']);
-  expect((await inProcess(['help', 'categories', 'ls'])).out).toBe(list.out);
-  expect(out).toContain('Usage: petstore categories create');
-});
-
-test('help for an unknown command is a usage error and does not repeat a key', async () => {
-  expect(await inProcess(['help', 'categories', 'craete'])).toEqual({
-    code: 2,
-    out: '',
-    err: 'error: unknown command "craete"\nhint: did you mean `petstore categories create --help`?\n',
-  });
-  const key = 'sk_secret_0123456789';
-  expect((await inProcess(['help', key])).err).not.toContain(key);
+  const help = async (...args: string[]) => (await inProcess(args)).out;
+  expect(await help('categories', 'list', '--help')).toContain('Usage: petstore categories list');
+  expect(await help('help', 'categories', 'ls')).toBe(await help('categories', 'list', '--help'));
+  expect(await help()).toBe(await help('--help'));
 });
 
 test.each([
+  [['--help', '--json'], COMMANDS],
   [['help', '--json'], COMMANDS],
   [['categories', '--help', '--json'], COMMANDS.filter((path) => path.startsWith('categories '))],
   [['--json', 'categories', 'ls', '--search', 'x', '--help'], ['categories list']],
