@@ -1,4 +1,4 @@
-// Checks the options of the library at run time: JavaScript callers may misspell them.
+// Checks the values of options, and the options of the library at run time: JavaScript callers may misspell them.
 import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
 

@@ -1,8 +1,8 @@
 // Runs a command's action: opens the session, prints the result, the quota and the error.
 import { Command } from 'commander';
+import { invalidValue } from './check-options.ts';
 import type { ErrorKind } from './errors.ts';
 import { PetstoreError, rephrase } from './errors.ts';
-import { escapeControls } from './escape.ts';
 import type { Context } from './io.ts';
 import { hasColor } from './io.ts';
 import { loadRenderer } from './output/render.ts';
@@ -54,8 +54,7 @@ export function pathOf(command: Command): string {
 export function wholeNumber(text: string, from: string, least: number, most: number): number {
   const number = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
   if (number >= least && number <= most) return number;
-  const hint = `use a whole number from ${least} to ${most}`;
-  throw new PetstoreError('usage', `invalid number "${escapeControls(text)}" for ${from}`, { hint });
+  throw invalidValue(text, from, `use a whole number from ${least} to ${most}`, 'number');
 }
 
 /** A command's function and the view that prints the returned data; the function itself never prints. */

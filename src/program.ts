@@ -1,6 +1,7 @@
 // Builds the command tree and runs one command, from arguments to exit code.
 import type { Command } from 'commander';
 import { CommanderError, Option } from 'commander';
+import { invalidValue } from './check-options.ts';
 import { LONGEST_TIMER_MS } from './clock.ts';
 import { PetstoreCommand, Program, wholeNumber } from './command.ts';
 import { create } from './commands/categories/create.ts';
@@ -167,11 +168,7 @@ const PARSERS: Readonly<Record<string, Parser>> = {
 
 function duration(text: string, from: string, least: number): number {
   const ms = parseDuration(text);
-  if (ms === undefined) {
-    throw new PetstoreError('usage', `invalid duration "${escapeControls(text)}" for ${from}`, {
-      hint: 'use a duration such as 500ms, 30s, 2m or 1h',
-    });
-  }
+  if (ms === undefined) throw invalidValue(text, from, 'use a duration such as 500ms, 30s, 2m or 1h', 'duration');
   if (ms >= least) return Math.min(ms, LONGEST_TIMER_MS);
   throw new PetstoreError('usage', `${from} must be greater than 0`, { hint: 'use a value such as 30s' });
 }
