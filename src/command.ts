@@ -52,7 +52,7 @@ export function pathOf(command: Command): string {
 
 /** @param from the option or the variable that sets the number, for the error */
 export function wholeNumber(text: string, from: string, least: number, most: number): number {
-  const number = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
+  const number = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
   if (number >= least && number <= most) return number;
   throw invalidValue(text, from, `use a whole number from ${least} to ${most}`, 'number');
 }

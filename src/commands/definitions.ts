@@ -1,6 +1,6 @@
 // The definitions of `petstore auth` and of the commands outside of a group; their code is loaded when they run.
 import { Argument, Option } from 'commander';
-import { handlerOf, PetstoreCommand, rootOf } from '../command.ts';
+import { handlerOf, PetstoreCommand, rootOf, wholeNumber } from '../command.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
@@ -141,7 +141,7 @@ failed or skipped; ids are node, config, state, state_server, profile, base_url,
 export const sandbox = (): PetstoreCommand =>
   new PetstoreCommand('sandbox')
     .description('run a local test server that implements the API')
-    .option('--port <number>', 'port on 127.0.0.1; 0 chooses a free port', toNumber, 4010)
+    .option('--port <number>', 'port on 127.0.0.1; 0 chooses a free port', numberOf('--port', 65_535), 4010)
     .addOption(
       new Option('--plan <plan>', 'rate limits of a plan; by default, free')
         .choices(['free', 'pro', 'business', 'enterprise'])
@@ -157,7 +157,7 @@ export const sandbox = (): PetstoreCommand =>
         .default('seconds'),
     )
     .option('--fault <fault>', 'inject a fault, KIND[:PERCENT]; repeatable, see below', collect)
-    .option('--seed <number>', 'seed for fault injection, for reproducible runs', toNumber)
+    .option('--seed <number>', 'seed for fault injection, for reproducible runs', numberOf('--seed', 2 ** 32 - 1))
     .sections({
       notes: `The server runs until Ctrl-C and prints one line per request on stderr, except with --quiet or --json. With
 -p sandbox, commands use the same data without this server. Any number of processes can
@@ -212,7 +212,6 @@ function collect(value: string, previous: readonly string[] = []): readonly stri
   return [...previous, value];
 }
 
-// The sandbox rejects any other text with an error that repeats it.
-function toNumber(text: string): number | string {
-  return /^\d{1,10}$/.test(text) ? Number(text) : text;
+function numberOf(option: string, most: number) {
+  return (text: string): number => wholeNumber(text, option, 0, most);
 }

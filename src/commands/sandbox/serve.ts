@@ -17,8 +17,7 @@ import { readSettings } from '../../sandbox/settings.ts';
 import { isWindowsShell, quoteForPosix, quoteForPowerShell } from '../../shell-quote.ts';
 
 interface ServeOptions {
-  /** A text that is not a number is an error. */
-  readonly port: number | string;
+  readonly port: number;
   readonly plan?: PlanName;
   readonly limit?: readonly string[];
   readonly key?: readonly string[];
@@ -26,7 +25,7 @@ interface ServeOptions {
   readonly reset?: true;
   readonly retryAfter: RetryAfterFormat;
   readonly fault?: readonly string[];
-  readonly seed?: number | string;
+  readonly seed?: number;
 }
 
 const OPTION_NAMES = {

@@ -136,8 +136,8 @@ test('`sandbox` on a busy port is a usage error, and the hint is --port 0', asyn
 });
 
 test.each([
-  ['--port', '65536', 'invalid value "65536" for --port', 'use a whole number from 0 to 65535'],
-  ['--seed', 'x', 'invalid value "x" for --seed', 'use a whole number from 0 to 4294967295'],
+  ['--port', '65536', 'invalid number "65536" for --port', 'use a whole number from 0 to 65535'],
+  ['--seed', 'x', 'invalid number "x" for --seed', 'use a whole number from 0 to 4294967295'],
   ['--limit', '5', 'invalid value "5" for --limit', 'use REQUESTS/DURATION, for example 60/1m, 1000/1d or 60/6s'],
   ['--key', 'with space', '--key must be printable ASCII without spaces', 'use a key such as sandbox_alice_0001'],
   ['--fault', '500:200', 'invalid percentage "200" for --fault', 'use a number from 0 to 100, for example 500:10'],
