@@ -7,7 +7,8 @@ export interface Clock {
   monotonic(): number;
   /**
    * Rejects with `signal.reason` when aborted.
-   * @param ms from 0 to LONGEST_SLEEP_MS; otherwise rejects with RangeError
+   * Measured by the monotonic clock: a change of the system time does not extend it.
+   * @param ms at least 0, otherwise rejects with RangeError; at most LONGEST_TIMER_MS is slept
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** A number in [0, 1). */
@@ -16,8 +17,6 @@ export interface Clock {
 
 /** The longest delay of a Node.js timer. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
-/** Longer waits are split, to stay below the limit of a timer and to notice a suspended machine. */
-export const LONGEST_SLEEP_MS = 30_000;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -25,28 +24,19 @@ export const systemClock: Clock = {
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   random: () => Math.random(),
   sleep(ms, signal) {
-    if (!Number.isFinite(ms) || ms < 0 || ms > LONGEST_SLEEP_MS) {
-      return Promise.reject(new RangeError(`sleep(${ms}) is outside 0..${LONGEST_SLEEP_MS} ms`));
-    }
+    if (!(ms >= 0)) return Promise.reject(new RangeError(`cannot sleep for ${ms} ms`));
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const stop = (): void => {
         clearTimeout(timer);
         reject(signal?.reason);
       };
-      const timer = setTimeout(() => {
+      const end = (): void => {
         signal?.removeEventListener('abort', stop);
         resolve();
-      }, ms);
+      };
+      const timer = setTimeout(end, Math.min(ms, LONGEST_TIMER_MS));
       signal?.addEventListener('abort', stop, { once: true });
     });
   },
 };
-
-/** Sleeps for any time, measured by the monotonic clock: a change of the system time does not extend it. */
-export async function sleepLong(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  const until = clock.monotonic() + ms;
-  for (let left = ms; left > 0; left = until - clock.monotonic()) {
-    await clock.sleep(Math.min(left, LONGEST_SLEEP_MS), signal);
-  }
-}

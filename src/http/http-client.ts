@@ -1,6 +1,5 @@
 // The HTTP client: takes a ticket for each attempt, confirms it just before the first byte, and retries.
 import { setMaxListeners } from 'node:events';
-import { sleepLong } from '../clock.ts';
 import type { Observation } from '../rate-limit/ledger-record.ts';
 import { parseRateLimitHeaders } from './rate-limit-headers.ts';
 import { failedAttempt, rateLimited } from './request-errors.ts';
@@ -100,7 +99,7 @@ export class HttpClient {
     const failure = result instanceof TransportError ? result.detail : `status ${result.status}`;
     onWait?.({ until: clock.now() + ms, reason: 'backoff', failure });
     try {
-      await sleepLong(clock, ms, signal);
+      await clock.sleep(ms, signal);
     } finally {
       onWait?.(undefined);
     }

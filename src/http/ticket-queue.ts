@@ -1,5 +1,4 @@
 // The queue for tickets in one process: the first in line asks the ledger, and the others wait behind it.
-import { LONGEST_SLEEP_MS } from '../clock.ts';
 import { rateLimited } from './request-errors.ts';
 import type { HttpClientOptions, HttpResponse, Wait } from './types.ts';
 
@@ -93,7 +92,9 @@ async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promis
   await Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', stop));
 }
 
-// Limits a sleep, since other processes may change the ledger and the machine may be suspended meanwhile.
+/** The longest sleep, since other processes may change the ledger and the machine may be suspended meanwhile. */
+const LONGEST_SLEEP_MS = 30_000;
+
 function sleepChunk(ms: number): number {
   return Math.min(LONGEST_SLEEP_MS, Math.max(1, Math.ceil(ms)));
 }

@@ -5,7 +5,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../clock.ts';
-import { sleepLong } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { systemReason } from '../system-error.ts';
 import type { FaultKind, FaultPlan, FaultRule } from './faults.ts';
@@ -124,7 +123,7 @@ class Service {
     try {
       const response = await this.#respond(request, exchange).catch(toResponse);
       const { quota, plan } = exchange;
-      await sleepLong(clock, plan.delayMs, this.#closed.signal);
+      if (plan.delayMs > 0) await clock.sleep(plan.delayMs, this.#closed.signal);
       const fault = plan.fault ?? (plan.delayMs > 0 ? 'latency' : undefined);
       const status = fault === 'reset' ? undefined : response.status;
       onRequest?.({ method: `${request.method}`, path: `${request.url}`, status, remaining: quota.remaining, fault });

@@ -2,7 +2,6 @@
 import type { Api } from '../../src/api/categories.ts';
 import type { Category, NewCategory } from '../../src/api/types.ts';
 import { MemoryLog } from '../../src/append-log/log.ts';
-import { sleepLong } from '../../src/clock.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { BEAT_MS, Lock, lockFormat } from '../../src/import/lock.ts';
 import type { RunOptions, RunResult } from '../../src/import/run.ts';
@@ -162,7 +161,7 @@ export class FakeService<Some extends Script = Script> {
       }
       if (kills) kill();
       await this.#delay(80);
-      await sleepLong(this.clock, afterMs, new AbortController().signal);
+      if (afterMs > 0) await this.clock.sleep(afterMs);
       await alive(undefined);
       isAnswered = true;
       if (response) throw new PetstoreError(...(ERRORS[response] ?? ERRORS.reset));
@@ -228,7 +227,7 @@ export class FakeImport {
         rows: this.rows,
         lock,
         categories: api,
-        pause: (ms) => sleepLong(clock, ms, signal),
+        pause: async (ms) => (ms > 0 ? clock.sleep(ms, signal) : undefined),
         concurrency: 4,
         maxRetries: 2,
         timeoutMs: TIMEOUT_MS,

@@ -38,7 +38,7 @@ export class FakeClock implements Clock {
   readonly random = (): number => this.#draw();
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    if (!Number.isFinite(ms) || ms < 0 || ms > 30_000) return Promise.reject(new RangeError(`sleep(${ms})`));
+    if (!(ms >= 0)) return Promise.reject(new RangeError(`sleep(${ms})`));
     if (signal?.aborted) return Promise.reject(signal.reason);
     this.slept.push(ms);
     return new Promise((resolve, reject) => {

@@ -1,7 +1,6 @@
 // `petstore categories import`: creates the categories of a file that do not exist yet.
 import type { NewCategory } from '../../api/types.ts';
 import type { ProcessRef } from '../../append-log/process-liveness.ts';
-import { sleepLong } from '../../clock.ts';
 import type { Action } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
@@ -86,8 +85,9 @@ async function listOptions({ api, context, progress }: Session): Promise<ListOpt
   return {
     categories,
     async pause(ms, reason) {
+      if (ms <= 0) return;
       progress.wait({ until: clock.now() + ms, reason });
-      await sleepLong(clock, ms, signal).finally(() => progress.wait(undefined));
+      await clock.sleep(ms, signal).finally(() => progress.wait(undefined));
     },
   };
 }
