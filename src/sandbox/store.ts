@@ -27,7 +27,7 @@ interface StoreState {
 }
 
 /**
- * Records: `c JSON` creates a category, `n ID` sets the next id, `r KEY TIME COUNT/MS,…` requests admission, `s KEY JSON`
+ * Records: `c JSON` creates a category, `n ID` sets the next id, `r KEY TIME LIMITS` requests admission, `s KEY JSON`
  * restores the usage of a key, `reset` deletes all, but an id is never reused.
  */
 const format: LogFormat<StoreState, string | QuotaStatus> = {
@@ -43,7 +43,7 @@ const format: LogFormat<StoreState, string | QuotaStatus> = {
     if (kind === 'r') {
       const usage = state.usages.get(key) ?? newKeyUsage();
       state.usages.set(key, usage);
-      return decide(usage, Number(value), readLimits(limits));
+      return decide(usage, Number(value), JSON.parse(limits));
     }
     if (kind === 's') state.usages.set(key, JSON.parse(value));
     else if (kind === 'n') state.nextId = BigInt(rest);
@@ -59,17 +59,6 @@ const format: LogFormat<StoreState, string | QuotaStatus> = {
     for (const [key, usage] of usages) yield `s ${key} ${JSON.stringify(usage)}`;
   },
 };
-
-function writeLimits(limits: readonly Limit[]): string {
-  return limits.map(({ count, windowMs }) => `${count}/${windowMs}`).join(',');
-}
-
-function readLimits(text: string): Limit[] {
-  return text.split(',').map((part) => {
-    const [count, windowMs] = part.split('/');
-    return { count: Number(count), windowMs: Number(windowMs) };
-  });
-}
 
 /** Its methods throw file system errors. */
 export class Store {
@@ -101,7 +90,7 @@ export class Store {
    */
   admit(key: string, now: number, limits: readonly Limit[]): QuotaStatus {
     if (limits.length === 0) return quotaStatus(newKeyUsage(), now, limits);
-    return this.#log.append(`r ${key} ${Math.floor(now)} ${writeLimits(limits)}`) as QuotaStatus;
+    return this.#log.append(`r ${key} ${Math.floor(now)} ${JSON.stringify(limits)}`) as QuotaStatus;
   }
 
   close(): void {
