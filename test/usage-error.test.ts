@@ -40,6 +40,14 @@ test.each([
   ['completion x', 'invalid shell "x"', 'use bash, zsh, fish or powershell'],
   ['doctor foo', 'too many arguments for "doctor"', see('doctor ')],
   ['api categories', 'missing required argument "path"', 'did you mean `petstore api GET categories`?'],
+  ['categories import', 'missing required argument "file"', 'pass a file, or - to read stdin'],
+  ['categories import a --concurrency 0', 'invalid number "0" for --concurrency', 'use a whole number from 1 to 64'],
+  ['categories import a --concurrency 65', 'invalid number "65" for --concurrency', 'use a whole number from 1 to 64'],
+  [
+    'categories import a --concurrency 1.5',
+    'invalid number "1.5" for --concurrency',
+    'use a whole number from 1 to 64',
+  ],
   [
     'api POST x --data 1 --input -',
     'option "-d, --data <json>" cannot be used with option "--input <file>"',

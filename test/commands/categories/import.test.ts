@@ -141,12 +141,6 @@ test('an import with an exhausted quota exits with 5 and prints the rows created
   expect(error).toMatchObject({ kind: 'rate_limited', retryAt: expect.stringMatching(/^\d{4}-.*Z$/) });
 });
 
-test.each(['0', '65', '1.5'])('an import with --concurrency %s is a usage error', async (typed) => {
-  const { code, err } = await shop().run([...IMPORT, 'a.csv', '--concurrency', typed]);
-  const message = `error: invalid number "${typed}" for --concurrency\nhint: use a whole number from 1 to 64\n`;
-  expect([code, err]).toEqual([2, message]);
-});
-
 test('an import with an unwritable state directory exits with 9 and sends nothing', async () => {
   const { dir, file, run, names } = shop();
   file('rows.csv', 'name\ndog\n');
@@ -171,12 +165,6 @@ test('an import prints every digit of ids above 2^53, and which names look alike
   expect(out).toContain('"id":9223372036854775001');
   const { err } = await inProcess([...IMPORT, '-', '--dry-run'], { env, stdin: '[{"name":"cat"},{"name":"Cat"}]' });
   expect(err).toContain('warning: names differ only in case, spaces or Unicode form: "cat" and "Cat"\n');
-});
-
-test('an import without a file names the argument', async () => {
-  const { run } = shop();
-  const { code, err } = await run(IMPORT);
-  expect([code, err]).toEqual([2, 'error: missing required argument "file"\nhint: pass a file, or - to read stdin\n']);
 });
 
 test('an import from a pipe needs --yes if stderr is a terminal, except in CI, and --yes and the sandbox need no answer', async () => {
