@@ -2,7 +2,6 @@
 import type { Argument, Command, Option } from 'commander';
 import type { Action } from '../command.ts';
 import { escapeControls } from '../escape.ts';
-import { BUILT_IN } from '../profiles/store.ts';
 
 const BASH = `# petstore completion for bash
 _petstore() {
@@ -76,9 +75,7 @@ type ProfileNames = () => Promise<readonly string[]>;
 
 export const suggestAction = (root: Command): Action<{ readonly atBlank?: true }, readonly Candidate[]> => ({
   async run(session, { atBlank }, ...words) {
-    // If the profiles cannot be read, suggest the built-in ones: the scripts show no errors.
-    const names: ProfileNames = async () => (await session.profiles()).names();
-    return suggest(root, atBlank ? [...words, ''] : words, () => names().catch(() => BUILT_IN));
+    return suggest(root, atBlank ? [...words, ''] : words, async () => (await session.profiles()).names());
   },
   /** Prints one candidate per line: value, tab, description. */
   view: {

@@ -8,7 +8,7 @@ import { suggest } from '../../src/commands/completion.ts';
 import { FORMATS } from '../../src/output/render.ts';
 import { createProgram } from '../../src/program.ts';
 import { place } from '../support/processes.ts';
-import { BIN, petstore } from '../support/program.ts';
+import { BIN } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess, world } from '../support/world.ts';
 
@@ -118,12 +118,4 @@ test('the PowerShell script registers itself and completes after an empty last w
   expect(out).toContain("& petstore __complete @flags '--' @words");
   const offered = await inProcess(['__complete', '--at-blank', '--', 'auth', 'switch']);
   expect(offered).toMatchObject({ code: 0, out: expect.stringMatching(/^staging\t/m) });
-});
-
-test('completion succeeds with an empty stderr even if the config directory is a file', async () => {
-  const at = place();
-  writeFileSync(join(at.dir, 'config'), 'not a directory');
-  const { code, out, err } = await petstore(at, ['__complete', '--', '-p', '']);
-  expect({ code, err }).toEqual({ code: 0, err: '' });
-  expect(out).toContain('production');
 });
