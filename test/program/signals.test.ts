@@ -8,7 +8,7 @@ import { test as anyTest, beforeAll, expect } from 'vitest';
 import { hasPty, hasSignals } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
-import type { Place } from '../support/processes.ts';
+import type { Outcome, Place } from '../support/processes.ts';
 import { ended, place, until } from '../support/processes.ts';
 import { BIN, KEY, savedPlace, start } from '../support/program.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
@@ -43,8 +43,8 @@ type Source = 'the saved profile' | 'a typed profile' | 'the environment';
 interface Run extends Place {
   /** Occurs in no other run. */
   readonly name: string;
-  /** Starts a command with the key of the source. */
-  readonly start: (args: readonly string[], stdin?: string) => ChildProcess;
+  /** Selects the profile, if it is typed. */
+  readonly option: string;
 }
 
 let runs = 0;
@@ -57,15 +57,7 @@ function runFrom(source: Source, service: Service): Run {
   const at = isSaved ? savedPlace(url, {}, command) : place({ PETSTORE_BASE_URL: url, ...key });
   const name = `dog-${++runs}-`;
   writeFileSync(join(at.dir, 'rows.csv'), `name\nfirst ${name}\n${name}\n`);
-  return {
-    ...at,
-    name,
-    start(args, stdin = '') {
-      const child = start(at, [...args, ...(source === 'a typed profile' ? ['-p', 'production'] : [])]);
-      child.stdin?.end(stdin);
-      return child;
-    },
-  };
+  return { ...at, name, option: source === 'a typed profile' ? ' -p production' : '' };
 }
 
 // A name is sent in the body of a create, and by a login as the key.
@@ -76,12 +68,24 @@ const sent = (name: string) =>
     ),
   );
 
+// By default, a command is interrupted when its request was received.
+type Begun = (run: Run, child: ChildProcess) => Promise<unknown>;
+const received: Begun = ({ name }) => sent(name);
+
+/** Runs a command whose stdin is the name, and sends it a signal. */
+async function interrupted(run: Run, line: string, signal: NodeJS.Signals, begun = received): Promise<Outcome> {
+  const child = start(run, `${line.replace('NAME', run.name)}${run.option}`.split(' '));
+  child.stdin?.end(`${run.name}\n`);
+  const end = ended(child);
+  await begun(run, child);
+  child.kill(signal);
+  return end;
+}
+
 interface Case {
   readonly service: Service;
-  readonly args: (name: string) => readonly string[];
-  readonly stdin?: (name: string) => string;
-  /** Resolves when the command does what a signal is to interrupt, by default when its request was received. */
-  readonly begun?: (run: Run, child: ChildProcess) => Promise<unknown>;
+  readonly line: string;
+  readonly begun?: Begun;
   readonly out?: RegExp;
   readonly message?: RegExp;
   /** Of a command that creates: its outcome is unknown. */
@@ -91,25 +95,25 @@ interface Case {
 const CASES: Readonly<Record<string, Case>> = {
   'a create': {
     service: 'silent',
-    args: (name) => ['categories', 'create', '--name', name],
+    line: 'categories create --name NAME',
     message: /interrupted: the outcome of creating "dog-\d+-" is unknown/,
     hint: /`petstore categories list --search dog-\d+-.*check whether the category exists/,
   },
   'an import': {
     service: 'one',
-    args: () => ['categories', 'import', 'rows.csv'],
+    line: 'categories import rows.csv',
     out: /^(?:Created 1, skipped 0, failed 0, unknown 1\n[\s\S]*|\{"created":\[\{"id":7,.*"unknown":\[\{"row":2,.*\n)$/,
     hint: /petstore categories import rows\.csv.* to resume/,
   },
   'a list that waits for the rate limit': {
     service: 'limited',
-    args: () => ['categories', 'list'],
+    line: 'categories list',
     begun: (_run, { stderr }) => once(stderr as NodeJS.ReadableStream, 'data'),
   },
-  'a login': { service: 'silent', args: () => ['auth', 'login'], stdin: (name) => `${name}\n` },
+  'a login': { service: 'silent', line: 'auth login' },
   'a key command': {
     service: 'key command',
-    args: () => ['categories', 'list'],
+    line: 'categories list',
     begun: ({ dir }) => until(() => existsSync(join(dir, 'started'))),
   },
 };
@@ -135,12 +139,10 @@ anyTest
     await using server = await RedisServer.start();
     const run = runFrom('the saved profile', 'one');
     run.env['PETSTORE_STATE_URL'] = server.url;
-    const child = run.start(['categories', 'import', 'rows.csv', '--json']);
-    const end = ended(child);
-    await sent(run.name);
-    server.suspend();
-    child.kill('SIGINT');
-    const { signal, out, err } = await end;
+    const { signal, out, err } = await interrupted(run, 'categories import rows.csv --json', 'SIGINT', async () => {
+      await sent(run.name);
+      server.suspend();
+    });
     server.resume();
     expect(signal).toBe('SIGINT');
     expect(JSON.parse(out)).toMatchObject({ created: [{ id: 7 }], unknown: [{ row: 2 }] });
@@ -154,13 +156,9 @@ test.concurrent.each(
 )(
   '%s with a key from %s reports its end after %s (%s), then ends by this signal',
   async (title, source, signal, format) => {
-    const { service, args, stdin, begun, out, message, hint } = CASES[title] as Case;
-    const run = runFrom(source, service);
-    const child = run.start([...args(run.name), ...(format === 'text' ? [] : [format])], stdin?.(run.name));
-    const end = ended(child);
-    await (begun?.(run, child) ?? sent(run.name));
-    child.kill(signal);
-    const result = await end;
+    const { service, line, begun, out, message, hint } = CASES[title] as Case;
+    const words = format === 'text' ? line : `${line} ${format}`;
+    const result = await interrupted(runFrom(source, service), words, signal, begun);
     expect(result, result.err).toMatchObject({ code: EXIT_CODES[signal], signal });
     expect(result.out).toMatch(out ?? /^$/);
     const error =
@@ -175,23 +173,24 @@ test.concurrent.each(
 );
 
 test.concurrent('SIGINT during a create prints a response that arrives in time, then ends the program', async () => {
-  const { start, name } = runFrom('the saved profile', 'late');
-  const child = start(['categories', 'create', '--name', name, '--json']);
-  const end = ended(child);
-  await sent(name);
-  child.kill('SIGINT');
-  expect(await end).toEqual({ code: 130, signal: 'SIGINT', out: `{"id":7,"name":"${name}"}\n`, err: '' });
+  const run = runFrom('the saved profile', 'late');
+  const result = await interrupted(run, 'categories create --name NAME --json', 'SIGINT');
+  expect(result).toEqual({ code: 130, signal: 'SIGINT', out: `{"id":7,"name":"${run.name}"}\n`, err: '' });
 });
 
 test.concurrent('a second SIGINT ends a create without waiting for its response', async () => {
-  const { start, name } = runFrom('the saved profile', 'silent');
-  const child = start(['categories', 'create', '--name', name]);
-  const end = ended(child);
-  await sent(name);
-  child.kill('SIGINT');
-  // Pending signals of one kind merge, so the second must arrive after the first was handled.
-  const again = setInterval(() => child.kill('SIGINT'), 50);
-  const { code, signal, err } = await end;
+  let again: NodeJS.Timeout | undefined;
+  const run = runFrom('the saved profile', 'silent');
+  const { code, signal, err } = await interrupted(
+    run,
+    'categories create --name NAME',
+    'SIGINT',
+    async (_run, child) => {
+      await sent(run.name);
+      // Pending signals of one kind merge, so the second must arrive after the first was handled.
+      again = setInterval(() => child.kill('SIGINT'), 50);
+    },
+  );
   clearInterval(again);
   // After the whole grace period, the error would state an unknown outcome.
   expect([code, signal, err]).toEqual([130, 'SIGINT', expect.not.stringContaining('unknown')]);
