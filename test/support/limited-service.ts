@@ -1,6 +1,5 @@
 // A rate-limited service on loopback.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HttpFake } from './http-fake.ts';
 import { errorResponse, startHttpFake } from './http-fake.ts';
 import type { LimiterOptions } from './limiter.ts';
 import { Limiter } from './limiter.ts';
@@ -11,18 +10,10 @@ export interface LimitedOptions extends LimiterOptions {
   readonly now?: () => number;
 }
 
-export interface LimitedService extends HttpFake {
-  /** `inside`: requests inside a wait that a 429 stated. */
-  readonly seen: { sent: number; refused: number; inside: number };
-}
-
-/** All keys share one limit. */
-export async function startLimited({
-  latencyMs = 0,
-  now = Date.now,
-  ...limit
-}: LimitedOptions): Promise<LimitedService> {
+/** Starts the service; all keys share one limit. */
+export async function startLimited({ latencyMs = 0, now = Date.now, ...limit }: LimitedOptions) {
   const limiter = new Limiter(limit);
+  // `inside`: requests inside a wait that a 429 stated.
   const seen = { sent: 0, refused: 0, inside: 0 };
   const fake = await startHttpFake(async ({ method, body }) => {
     const { allowed, insideWait, headers } = limiter.take(now());

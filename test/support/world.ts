@@ -35,7 +35,7 @@ function rawTerminal(columns: number, write: (text: string) => void): WriteStrea
   }) as WriteStream;
 }
 
-export function recorder(columns?: number, redact: (text: string) => string = (text) => text): Recorder {
+function recorder(columns: number | undefined, redact: (text: string) => string): Recorder {
   let all = '';
   const write = (text: string | Uint8Array): void => {
     all += redact(typeof text === 'string' ? text : Buffer.from(text).toString());
