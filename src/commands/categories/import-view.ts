@@ -1,5 +1,4 @@
 // The view of an import: its counts and the rows that need attention; with --json the document of docs/cli.md.
-import type { NewCategory } from '../../api/types.ts';
 import type { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatCount, formatNumber } from '../../format.ts';
@@ -67,39 +66,33 @@ function previewJson({ estimate, ...preview }: Preview): object {
 type FailedRow = ImportDocument['failed'][number];
 type UnknownRow = ImportDocument['unknown'][number];
 
-const ROW = { header: 'row', value: (row: { readonly row: number }) => String(row.row), align: 'right' } as const;
-const NAME = { header: 'name', value: (row: { readonly name: string }) => shorten(row.name) } as const;
-const UNKNOWN = [
-  ROW,
-  NAME,
-  { header: 'possible match', value: ({ maybe }: UnknownRow) => maybe && `${maybe.id} ${shorten(maybe.name)}` },
-] as const;
-const FAILED = [
-  ROW,
-  NAME,
-  { header: 'status', value: (row: FailedRow) => row.status?.toString() },
-  { header: 'code', value: (row: FailedRow) => row.code },
-  { header: 'message', value: (row: FailedRow) => row.message },
-] as const;
-const PLANNED = [
-  ROW,
-  NAME,
-  { header: 'description', value: ({ description = '' }: NewCategory) => shorten(description) },
-] as const;
+const UNKNOWN: readonly Column<UnknownRow>[] = [
+  { header: 'possible match', value: ({ maybe }) => maybe && `${maybe.id} ${shorten(maybe.name)}` },
+];
+const FAILED: readonly Column<FailedRow>[] = [
+  { header: 'status', value: ({ status }) => status?.toString() },
+  { header: 'code', value: ({ code }) => code },
+  { header: 'message', value: ({ message }) => message },
+];
+const PLANNED: readonly Column<NumberedRow>[] = [
+  { header: 'description', value: ({ description = '' }) => shorten(description) },
+];
 
 // Truncates text for a table: laying out a name of one megabyte takes minutes.
 function shorten(text: string): string {
   return text.length > LONGEST_CELL ? `${text.slice(0, LONGEST_CELL)}…` : text;
 }
 
-function* table<Row>(
+function* table<Row extends Pick<NumberedRow, 'row' | 'name'>>(
   context: TextContext,
   rows: readonly Row[],
   what: string,
-  columns: readonly Column<NoInfer<Row>>[],
+  columns: readonly Column<Row>[],
 ): Generator<string> {
   if (rows.length === 0) return;
-  yield* context.table(columns, rows.slice(0, SHOWN));
+  const row: Column<Row> = { header: 'row', value: (one) => String(one.row), align: 'right' };
+  const name: Column<Row> = { header: 'name', value: (one) => shorten(one.name) };
+  yield* context.table([row, name, ...columns], rows.slice(0, SHOWN));
   const more = rows.length - SHOWN;
   if (more > 0) yield context.style.dim(escapeControls(`and ${formatNumber(more)} more ${what} (see --json)\n`, '\n'));
 }

@@ -2,6 +2,8 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { importView } from '../../../src/commands/categories/import-view.ts';
+import { loadRenderer } from '../../../src/output/render.ts';
 import { IdleClock } from '../../support/fake-clock.ts';
 import { quotaHeaders, startHttpFake } from '../../support/http-fake.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -91,6 +93,16 @@ test('an import reports a rejected row and creates the others, and an import of 
   file('species.csv', 'name\ndog\ncow\ncat\n');
   expect((await run([...IMPORT, 'species.csv'])).out).toBe('Created 1, skipped 2, failed 0, unknown 0\n');
   expect((await names()).sort()).toEqual(['cat', 'cow', 'dog']);
+});
+
+test('the result of an import lists at most twenty rows that may or may not exist, with possible matches', async () => {
+  const context = { isTTY: false, columns: undefined, color: false, now: Date.now };
+  const print = await loadRenderer('table', importView, context);
+  const unknown = Array.from({ length: 21 }, (_, at) => ({ row: at + 1, name: 'x', maybe: { id: 7, name: 'X' } }));
+  const text = [...print({ document: { ...NONE, unknown, pending: 2 }, failure: undefined })].join('');
+  expect(text).toMatch(/^Created 0, skipped 0, failed 0, unknown 21, pending 2\n\nMay or may not exist:\nROW /);
+  expect(text.match(/^ *\d+ {2}x {5}7 X$/gm)).toHaveLength(20);
+  expect(text).toMatch(/\nand 1 more unknown \(see --json\)\n$/);
 });
 
 test('`import --dry-run` prints the rows to create and the estimated time, and creates and records nothing', async () => {
