@@ -277,18 +277,6 @@ withServer.each(['before', 'after'])(
   },
 );
 
-withServer("a block is copied to the machine's own ledger, and back to an empty server", async () => {
-  const machine = new Machine();
-  machine.see(await machine.take(), 0, refused);
-  await machine.ledger.refresh();
-  await server.kill();
-  expect(await machine.outlasting(machine.ledger.acquire(30_000))).toMatchObject(BLOCKED);
-  await server.start();
-  await machine.untilBack();
-  await machine.ledger.refresh();
-  expect(machine.ledger.view()).toMatchObject({ blocked: { reason: 'retry_after', refusals: 1 }, stateServer: /./ });
-});
-
 // A server that answers reads but refuses writes.
 withServer.each<[string, () => Promise<unknown>]>([
   ['out of memory', () => server.command('CONFIG', 'SET', 'maxmemory', '1')],
