@@ -1,5 +1,5 @@
 // Short worlds with many faults; more with `npm run bench -- simulate --worlds 5000` (docs/simulation.md).
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { tempDir } from '../support/temp-dir.ts';
 import type { Findings } from './main.ts';
 import { Simulator } from './simulator.ts';
@@ -17,28 +17,26 @@ beforeAll(async () => {
   findings = await simulator.worlds(1, 150);
 }, 120_000);
 
-describe('a simulated world', () => {
-  test('violates no invariant in 150 short worlds with faults', () => {
-    expect(findings.found).toEqual([]);
-    expect(findings.worlds).toBe(150);
-    expect(findings.commands).toBeGreaterThan(1000);
-  });
+test('no invariant is violated in 150 short worlds with faults', () => {
+  expect(findings.found).toEqual([]);
+  expect(findings.worlds).toBe(150);
+  expect(findings.commands).toBeGreaterThan(1000);
+});
 
-  test('injects each fault of a create into an import with a create in flight', () => {
-    const met = Object.keys(findings.coverage).filter((cell) => /× create.* of import$/.test(cell));
-    expect(met.map((cell) => cell.split(' ')[0])).toEqual(expect.arrayContaining(FAULTS_OF_CREATES.split(' ')));
-  });
+test('simulated worlds inject each fault of a create into an import with a create in flight', () => {
+  const met = Object.keys(findings.coverage).filter((cell) => /× create.* of import$/.test(cell));
+  expect(met.map((cell) => cell.split(' ')[0])).toEqual(expect.arrayContaining(FAULTS_OF_CREATES.split(' ')));
+});
 
-  test('is reproducible from its seed', async () => {
-    const [first, second] = [await simulator.world(29), await simulator.world(29)];
-    expect(first.trace.length).toBeGreaterThan(20);
-    expect(second.trace).toEqual(first.trace);
-  });
+test('a simulated world is reproducible from its seed', async () => {
+  const [first, second] = [await simulator.world(29), await simulator.world(29)];
+  expect(first.trace.length).toBeGreaterThan(20);
+  expect(second.trace).toEqual(first.trace);
+});
 
-  test('shows a planted violation, with the one fault that it needs and the preceding steps', async () => {
-    const { violations, faults, trace } = await simulator.world(2, true);
-    expect(violations[0]?.what).toMatch(/exists \d+ times/);
-    expect(faults).toMatchObject([{ kind: 'created-twice' }]);
-    expect(trace.at(-1)).toContain('!!!');
-  });
+test('a simulated world shows a planted violation, with the one fault that it needs and the preceding steps', async () => {
+  const { violations, faults, trace } = await simulator.world(2, true);
+  expect(violations[0]?.what).toMatch(/exists \d+ times/);
+  expect(faults).toMatchObject([{ kind: 'created-twice' }]);
+  expect(trace.at(-1)).toContain('!!!');
 });

@@ -57,7 +57,6 @@ const replaced = {
   openSync: openFile,
   writeSync: write,
   writeFileSync: writeFile,
-  fsyncSync: () => undefined,
   // The order of names and the type of the file system depend on the machine that runs the simulation.
   readdirSync: (path: string) => fs.readdirSync(path).sort(),
   statfsSync: () => ({ type: 0xef53, bavail: 1_000_000, bsize: 4096 }),
