@@ -16,8 +16,9 @@ test.each([
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
 });
 
-test('an integer from 2^53 is parsed as a bigint, which plain JSON rounds', () => {
+test('an integer from 2^53 is parsed as a bigint, and the last of two fields with one name is kept', () => {
   expect(parseJson('[9007199254740991,9007199254740992]')).toEqual([9007199254740991, 9007199254740992n]);
+  expect(parseJson('{"a":1,"a":9007199254740993}')).toEqual({ a: 9007199254740993n });
   expect(toPlainJson([1, 9007199254740993n])).toEqual([1, 9007199254740992]);
 });
 
@@ -38,34 +39,22 @@ test('digits in strings with quotes and backslashes are not parsed as numbers', 
   }
 });
 
-test('of two fields with one name the last is kept, as by JSON.parse', () => {
-  expect(parseJson('{"a":1,"a":9007199254740993}')).toEqual({ a: 9007199254740993n });
-});
-
 const token = fc.constantFrom(
   ...'{ } [ ] , : " \\ - 0 1 12345678901234567890 . e E5 + true "a"'.split(' '),
   ...[' ', '\n'],
 );
 
-test('parseJson accepts the same random token sequences as JSON.parse', () => {
-  const accepts = (parse: (text: string) => unknown, text: string): boolean => {
+test('parseJson accepts the same texts as JSON.parse, with the same values', () => {
+  const rewritten = (parse: (text: string) => unknown, text: string): string => {
     try {
-      parse(text);
-      return true;
+      return JSON.stringify(JSON.parse(stringifyJson(parse(text))));
     } catch {
-      return false;
+      return 'invalid';
     }
   };
-  const sequence = fc.array(token, { maxLength: 9 }).map((tokens) => tokens.join(''));
-  const isSame = fc.property(sequence, (text) => accepts(JSON.parse, text) === accepts(parseJson, text));
-  fc.assert(isSame, { numRuns: 10_000 });
-});
-
-test('any JSON value is unchanged after parsing and writing', () => {
-  const property = fc.property(fc.json({ maxDepth: 4 }), (text) => {
-    expect(JSON.parse(stringifyJson(parseJson(text)))).toEqual(JSON.parse(text));
-  });
-  fc.assert(property, { numRuns: 1000 });
+  const tokens = fc.array(token, { maxLength: 9 }).map((some) => some.join(''));
+  const isSame = (text: string): boolean => rewritten(parseJson, text) === rewritten(JSON.parse, text);
+  fc.assert(fc.property(fc.oneof(tokens, fc.json({ maxDepth: 4 })), isSame), { numRuns: 11_000 });
 });
 
 test('a document nested more than 100 levels deep is rejected', () => {
