@@ -184,8 +184,7 @@ function checkCategory(category: NewCategory): NewCategory {
   const { name, description } = (category ?? {}) as Partial<NewCategory>;
   if (typeof name !== 'string' || name.trim() === '')
     throw new PetstoreError('usage', 'the name of a category is required');
-  if (description === undefined) return { name };
-  if (typeof description === 'string') return { name, description };
+  if (description === undefined || typeof description === 'string') return category;
   throw new PetstoreError('usage', 'the description of a category must be a string');
 }
 

@@ -36,27 +36,14 @@ function resolve(env: Record<string, string>, profile?: string, store: ProfileSt
   return resolveTarget(context, profile, async () => store);
 }
 
-test('a saved profile provides the URL and the key', async () => {
-  expect(await resolve({})).toEqual({
-    profile: 'production',
-    baseUrl: 'https://a.example/v1',
-    key: KEY,
-    keySource: 'stored',
-    urlSource: 'stored',
-    identity: 'https://a.example/v1',
-  });
-});
-
 const URL_B = { PETSTORE_BASE_URL: 'https://b.example/v1' };
 const BOTH = { ...URL_B, PETSTORE_API_KEY: 'k' };
-const SANDBOX = {
-  profile: 'sandbox',
-  baseUrl: '',
-  keySource: 'sandbox',
-  identity: `sandbox:${join('/state', 'sandbox', 'data')}`,
-};
+const DATA = join('/state', 'sandbox', 'data');
+const SANDBOX = { profile: 'sandbox', baseUrl: '', keySource: 'sandbox', identity: `sandbox:${DATA}` };
+const SAVED = { profile: 'production', baseUrl: own.url, key: KEY, keySource: 'stored', urlSource: 'stored' };
 
 test.each([
+  [{}, undefined, { ...SAVED, identity: own.url }],
   // The environment overrides the saved URL and the saved key, each by itself.
   [{ PETSTORE_API_KEY: 'k' }, undefined, { key: 'k', keySource: 'environment', urlSource: 'stored' }],
   [
@@ -74,11 +61,7 @@ test.each([
   [{ ...BOTH, PETSTORE_API_KEY_COMMAND: 'c' }, 'production', { baseUrl: 'https://a.example/v1', key: KEY }],
   [{ PETSTORE_API_KEY: '', PETSTORE_BASE_URL: 'x' }, 'production', { key: KEY, keySource: 'stored' }],
   // Key commands.
-  [
-    {},
-    'command',
-    { key: 'k-1', keySource: 'command', keyCommand: { line: printing('k-1'), from: 'profile "command"' } },
-  ],
+  [{}, 'command', { key: 'k-1', keySource: 'command' }],
   [{ PETSTORE_API_KEY_COMMAND: printing('k-2') }, undefined, { key: 'k-2', keySource: 'command' }],
   [{ PETSTORE_API_KEY_COMMAND: 'op', PETSTORE_API_KEY: 'k' }, undefined, { key: 'k' }],
   // The sandbox needs no login, and the environment does not override it.
