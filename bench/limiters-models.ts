@@ -53,8 +53,9 @@ const MODELS: readonly Model[] = [
     make: random(0.3, 20_000, 1),
   },
   ...(['nothing', 'headers'] as const).map((states): Model => {
-    const make = changing([20, 4, 200], 2, states);
-    const title = `20, 4, 200 per 5 s, ${states === 'headers' ? 'with' : 'without'} headers`;
+    const isStated = states === 'headers';
+    const make = changing([20, 4, 200], 2, isStated ? { describes: 'limit', reset: 'ms' } : { retryAfter: 'none' });
+    const title = `20, 4, 200 per 5 s, ${isStated ? 'with' : 'without'} headers`;
     return { name: `changing-${states}`, title, tasks: ['import-240'], bound: 2, make, optimumMs: least(make) };
   }),
   {

@@ -83,7 +83,7 @@ const GROUPS: readonly (readonly [string, Case, readonly Row[]])[] = [
     { atMost: 2, latencyMs: [3, 12] },
     [
       ['four in flight, 200 ms each', 300, atOnce(4), { optimumMs: 15_000 }],
-      ['20, 4, 200 per 5 s with Retry-After', 544, changing([20, 4, 200], 6, 'retry-after')],
+      ['20, 4, 200 per 5 s with Retry-After', 544, changing([20, 4, 200], 6)],
     ],
   ],
   [

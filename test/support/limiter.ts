@@ -125,16 +125,6 @@ export class Limiter {
   }
 
   #headers({ limit, remaining, resetAt }: Status, now: number): Record<string, string> {
-    const { describes } = this.#options;
-    const date = new Date(now).toUTCString();
-    if (describes === 'nothing') return { date };
-    if (describes === 'other')
-      return {
-        date,
-        'x-ratelimit-limit': '5000',
-        'x-ratelimit-remaining': '4980',
-        'x-ratelimit-reset': `${Math.ceil(now / 1000) + 2400}`,
-      };
     const reset = {
       ceil: Math.ceil(resetAt / 1000),
       floor: Math.floor(resetAt / 1000),
@@ -142,12 +132,13 @@ export class Limiter {
       ms: Math.ceil(resetAt),
       delta: Math.ceil((resetAt - now) / 1000),
     }[this.#options.reset ?? 'ceil'];
-    return {
-      date,
-      'x-ratelimit-limit': String(limit),
-      'x-ratelimit-remaining': String(remaining),
-      'x-ratelimit-reset': String(reset),
-    };
+    const described = {
+      limit: { limit, remaining, reset },
+      nothing: {},
+      other: { limit: 5000, remaining: 4980, reset: Math.ceil(now / 1000) + 2400 },
+    }[this.#options.describes ?? 'limit'];
+    const headers = Object.entries(described).map(([name, value]) => [`x-ratelimit-${name}`, String(value)]);
+    return { date: new Date(now).toUTCString(), ...Object.fromEntries(headers) };
   }
 
   // Adds Retry-After to the headers and returns the end of the stated wait.

@@ -15,8 +15,6 @@ const refusal = (retryAfter?: number): Verdict => ({
 });
 const secondsUntil = (at: number, now: number): number => Math.ceil((at - now) / 1000);
 
-const silent = { describes: 'nothing', retryAfter: 'none' } as const;
-
 export const limiter =
   (options: LimiterOptions): MakeService =>
   () =>
@@ -24,7 +22,7 @@ export const limiter =
 
 /** Windows that no header reports. */
 export const windows = (limit: number, windowMs: number, more: Partial<LimiterOptions> = {}): MakeService =>
-  limiter({ mode: 'anchored', limit, windowMs, ...silent, ...more });
+  limiter({ mode: 'anchored', limit, windowMs, describes: 'nothing', retryAfter: 'none', ...more });
 
 /** nginx `limit_req` with `nodelay`, and GCRA limiters. */
 export const bucket = (
@@ -32,14 +30,7 @@ export const bucket = (
   burst: number,
   retryAfter: LimiterOptions['retryAfter'] = 'none',
 ): MakeService =>
-  limiter({
-    mode: 'bucket',
-    describes: 'nothing',
-    retryAfter,
-    limit: perSecond * 60,
-    windowMs: 60_000,
-    burst: burst + 1,
-  });
+  limiter({ mode: 'bucket', describes: 'nothing', retryAfter, limit: perSecond, windowMs: 1000, burst: burst + 1 });
 
 /** `http_req_rate` of HAProxy: this period and the rest of the last one, including rejected requests. */
 export const haproxy = (limit: number, periodMs: number): MakeService => {
@@ -56,78 +47,47 @@ export const haproxy = (limit: number, periodMs: number): MakeService => {
   };
 };
 
-/** Windows of 5 s whose limit changes after every `each` windows; `states` selects the facts that the responses report. */
-export const changing = (
-  limits: readonly number[],
-  each: number,
-  states: 'nothing' | 'retry-after' | 'headers',
-): MakeService => {
+/** Windows of 5 s, whose limit changes after every `each` windows; by default, only Retry-After reports them. */
+export const changing = (limits: readonly number[], each: number, more: Partial<LimiterOptions> = {}): MakeService => {
   return (startsAt) => {
-    let [window, used] = [-1, 0];
-    return {
-      take(now) {
-        const index = Math.floor((now - startsAt) / 5000);
-        if (index !== window) [window, used] = [index, 0];
-        const limit = limits[Math.min(limits.length - 1, Math.floor(index / each))] ?? 0;
-        const allowed = used < limit;
-        if (allowed) used++;
-        const endsAt = startsAt + (index + 1) * 5000;
-        const reported = {
-          'x-ratelimit-limit': String(limit),
-          'x-ratelimit-remaining': String(limit - used),
-          'x-ratelimit-reset': String(Math.ceil(endsAt)),
-        };
-        const verdict = allowed ? ALLOWED : refusal(states === 'nothing' ? undefined : secondsUntil(endsAt, now));
-        return states === 'headers' ? { ...verdict, headers: { ...verdict.headers, ...reported } } : verdict;
-      },
-    };
+    const shared = { mode: 'fixed', windowMs: 5000, phase: startsAt, describes: 'nothing', ...more } as const;
+    const limiters = limits.map((limit) => new Limiter({ ...shared, limit }));
+    const limiterAt = (now: number) => limiters[Math.floor((now - startsAt) / 5000 / each)] ?? limiters.at(-1);
+    return { take: (now) => limiterAt(now)?.take(now) ?? ALLOWED };
   };
 };
+
+/** Rejects the requests that `isRefused` selects by their number, from 1, and the milliseconds since the start. */
+const refusing =
+  (isRefused: (request: number, elapsed: number, draw: () => number) => boolean, retryAfter?: number): MakeService =>
+  (startsAt, seed) => {
+    const draw = draws(seed * 7919);
+    let count = 0;
+    return { take: (now) => (isRefused(++count, now - startsAt, draw) ? refusal(retryAfter) : ALLOWED) };
+  };
 
 /** Rejects a share of the requests at random for `forMs`. */
-export const random = (share: number, forMs: number, retryAfter?: number): MakeService => {
-  return (startsAt, seed) => {
-    const draw = draws(seed * 7919);
-    return { take: (now) => (now - startsAt < forMs && draw() < share ? refusal(retryAfter) : ALLOWED) };
-  };
-};
+export const random = (share: number, forMs: number, retryAfter?: number): MakeService =>
+  refusing((_request, elapsed, draw) => elapsed < forMs && draw() < share, retryAfter);
 
-export const everyOther = (retryAfter?: number): MakeService => {
-  return () => {
-    let count = 0;
-    return { take: () => (count++ % 2 === 1 ? refusal(retryAfter) : ALLOWED) };
-  };
-};
-
-/** Other clients have exhausted the quota for the first `ms`. */
-export const usedByOthers = (ms: number, then: MakeService = free, states = true): MakeService => {
-  return (startsAt, seed) => {
-    const after = then(startsAt, seed);
-    return {
-      take(now, inFlight) {
-        if (now - startsAt >= ms) return after.take(now, inFlight);
-        return refusal(states ? secondsUntil(startsAt + ms, now) : undefined);
-      },
-    };
-  };
-};
+export const everyOther = (retryAfter: number): MakeService => refusing((request) => request % 2 === 0, retryAfter);
 
 /** Rejects only request number `at`. */
-export const once = (at: number, retryAfter?: number): MakeService => {
-  return () => {
-    let count = 0;
-    return { take: () => (++count === at ? refusal(retryAfter) : ALLOWED) };
-  };
-};
+export const once = (at: number): MakeService => refusing((request) => request === at);
+
+export const free = refusing(() => false);
+
+/** Other clients have exhausted the quota for the first `ms`. */
+export const usedByOthers =
+  (ms: number): MakeService =>
+  (startsAt) => ({
+    take: (now) => (now - startsAt < ms ? refusal(secondsUntil(startsAt + ms, now)) : ALLOWED),
+  });
 
 /** Serves `limit` concurrent requests, in 200 ms each. */
-export const atOnce = (limit: number, retryAfter?: number): MakeService => {
-  return () => ({
-    take: (_now, inFlight) => (inFlight > limit ? refusal(retryAfter) : { ...ALLOWED, delayMs: 200 }),
-  });
+export const atOnce = (limit: number): MakeService => {
+  return () => ({ take: (_now, inFlight) => (inFlight > limit ? refusal() : { ...ALLOWED, delayMs: 200 }) });
 };
-
-export const free: MakeService = () => ({ take: () => ALLOWED });
 
 /** The minimum time for `requests`, found by sending one every 5 ms. */
 export function leastTime(make: MakeService, startsAt: number, seed: number, requests: number): number {
