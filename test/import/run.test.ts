@@ -1,15 +1,23 @@
 // Runs of an import against a service in memory, in virtual time.
 import { expect, test } from 'vitest';
 import type { Category, NewCategory } from '../../src/api/types.ts';
-import type { Fate } from './fake-service.ts';
-import { FakeImport, isComplete, named } from './fake-service.ts';
+import type { Fate, Script } from './fake-service.ts';
+import { FakeImport, FakeService, isComplete, named } from './fake-service.ts';
 
 const numbered = (count: number): NewCategory[] => named(...Array.from({ length: count }, (_, at) => `n${at}`));
+const lower = (name: string): string => name.toLowerCase();
+
+function importOf(rows: readonly NewCategory[], script: Script = {}, ...fates: readonly Fate[]): FakeImport {
+  const service = new FakeService(undefined, script);
+  service.fates.push(...fates);
+  return new FakeImport(rows, service);
+}
+
 const namesOf = (rows: readonly NewCategory[]): string[] => rows.map(({ name }) => name).sort();
 const namesAt = (it: FakeImport): string[] => namesOf(it.service.items);
 
 test('a name that occurs three times in the file and once in the list is created twice, with two lists and no wait', async () => {
-  const it = new FakeImport(named('dog', 'cat', 'dog', 'dog'));
+  const it = importOf(named('dog', 'cat', 'dog', 'dog'));
   it.service.add({ name: 'dog' });
   const result = await it.run();
   expect(result?.results.document()).toMatchObject({ skipped: [{ row: 1, name: 'dog', id: 1 }], pending: 0 });
@@ -17,16 +25,14 @@ test('a name that occurs three times in the file and once in the list is created
 });
 
 test('uncertain rows stay unknown if the list lacks categories, and the error says whether this run created them', async () => {
-  const it = new FakeImport(numbered(6));
-  it.service.script.show = (all) => all.slice(0, 2);
-  it.service.fates.push('ok', 'ok', 'ok', 'lost');
+  const it = importOf(numbered(6), { show: (all) => all.slice(0, 2) }, 'ok', 'ok', 'ok', 'lost');
   const result = await it.run({ concurrency: 1 });
   expect(result?.results.document()).toMatchObject({ unknown: [{ row: 4 }], pending: 0 });
   expect(result?.stop?.error).toMatchObject({
     exitCode: 7,
     message: 'the list lacks 3 categories that were just created',
   });
-  const other = new FakeImport(named('dog'));
+  const other = importOf(named('dog'));
   for (const name of ['old', 'older']) other.service.add({ name });
   other.service.script.show = (all, at) => (at > 0 ? all.slice(1) : all);
   other.service.fates.push('cut');
@@ -39,16 +45,14 @@ test('uncertain rows stay unknown if the list lacks categories, and the error sa
 });
 
 test('an absent row is resent up to --max-retries times', async () => {
-  const it = new FakeImport(named('dog', 'cat'));
-  it.service.fates.push('cut', 'ok', 'cut', 'cut', 'cut');
+  const it = importOf(named('dog', 'cat'), {}, 'cut', 'ok', 'cut', 'cut', 'cut');
   const result = await it.run({ concurrency: 1, maxRetries: 2 });
   expect(result?.results.document()).toMatchObject({ created: [{ name: 'cat' }], unknown: [{ row: 1, name: 'dog' }] });
   expect(it.service.sent.filter(({ name }) => name === 'dog')).toHaveLength(3);
 });
 
 test('an import stops if a 201 shows that the service changes names, and the file with its spelling is complete', async () => {
-  const it = new FakeImport(named('Dog', 'Cat', 'Cow'));
-  it.service.script.alter = (name) => name.toLowerCase();
+  const it = importOf(named('Dog', 'Cat', 'Cow'), { alter: lower });
   const result = await it.run({ concurrency: 2 });
   expect(result?.stop?.error).toMatchObject({
     exitCode: 7,
@@ -62,20 +66,14 @@ test('an import stops if a 201 shows that the service changes names, and the fil
 });
 
 test('a changed name is reported if only the list shows it, and if the import ends for another reason', async () => {
-  const it = new FakeImport(named('Dog', 'Cat'));
-  it.service.script.alter = (name) => name.toLowerCase();
-  it.service.script.echoes = true;
+  const it = importOf(named('Dog', 'Cat'), { alter: lower, echoes: true });
   expect((await it.run())?.stop?.error.message).toBe('the service changed the name "Dog" to "dog"');
-  const other = new FakeImport(named('Dog', 'Cat'));
-  other.service.script.alter = (name) => name.toLowerCase();
-  other.service.fates.push('unauthorized');
+  const other = importOf(named('Dog', 'Cat'), { alter: lower }, 'unauthorized');
   expect((await other.run())?.stop?.error.message).toBe('the service changed the name "Cat" to "cat"');
 });
 
 test('after a changed name, rows without a response are looked up and nothing more is sent', async () => {
-  const it = new FakeImport(named('Dog', 'Cat', 'Cow'));
-  it.service.script.alter = (name) => name.toLowerCase();
-  it.service.fates.push('lost', 'cut');
+  const it = importOf(named('Dog', 'Cat', 'Cow'), { alter: lower }, 'lost', 'cut');
   expect((await it.run())?.results.document()).toMatchObject({
     created: [{ name: 'cow' }],
     unknown: [
@@ -87,22 +85,20 @@ test('after a changed name, rows without a response are looked up and nothing mo
 });
 
 test('a list that lacks categories that were just created is an error, unless the quota allows no last list', async () => {
-  const it = new FakeImport(numbered(5));
-  it.service.script.show = (all) => all.slice(0, 4);
+  const it = importOf(numbered(5), { show: (all) => all.slice(0, 4) });
   expect((await it.run())?.stop?.error).toMatchObject({
     exitCode: 7,
     message: 'the list lacks 1 category that was just created',
     hint: 'compare the list of categories with the file before you import it again',
   });
   expect(it.clock.slept).toEqual([2000, 4000]);
-  const other = new FakeImport(numbered(5));
+  const other = importOf(numbered(5));
   expect(isComplete(await other.run({ hasQuota: () => false }))).toBe(true);
   expect(other.service.lists).toBe(1);
 });
 
 test('a row that another client creates while the import looks up others is not sent', async () => {
-  const it = new FakeImport(numbered(6));
-  it.service.fates.push('cut', 'cut', 'cut', 'cut');
+  const it = importOf(numbered(6), {}, 'cut', 'cut', 'cut', 'cut');
   it.service.script.onList = () => {
     if (it.service.lists === 1) it.service.add({ name: 'n5' });
   };
@@ -114,8 +110,7 @@ test.each<[string, number, Fate]>([
   ['whose response was lost', 2000, 'cut'],
   ['that timed out', 45_000, 'slow'],
 ])('the absence of a row %s is proved by a list that is fetched after %i ms', async (_what, ms, fate) => {
-  const it = new FakeImport(named('dog'));
-  it.service.fates.push(fate);
+  const it = importOf(named('dog'), {}, fate);
   await it.run({ timeoutMs: 45_000 });
   expect(it.clock.monotonic()).toBe(ms);
   expect(namesAt(it)).toEqual(['dog']);
@@ -129,8 +124,7 @@ test.each<[string, number, Fate[]]>([
 ])(
   'the run after one that %s fetches its list %i ms later, and the run after that one immediately',
   async (_what, ms, fates) => {
-    const it = new FakeImport(named('dog', 'cat', 'cow'));
-    it.service.fates.push(...fates);
+    const it = importOf(named('dog', 'cat', 'cow'), {}, ...fates);
     await it.run({ concurrency: 1, timeoutMs: 40_000 });
     expect(it.clock.monotonic()).toBe(0);
     expect(isComplete(await it.run({ concurrency: 1, timeoutMs: 40_000 }))).toBe(true);
@@ -140,8 +134,7 @@ test.each<[string, number, Fate[]]>([
 );
 
 test('a create that is processed after its row was sent again is reported as a duplicate, even if an earlier run sent it', async () => {
-  const it = new FakeImport(named('dog', 'cat'));
-  it.service.fates.push('cut', 'ok', 'ok');
+  const it = importOf(named('dog', 'cat'), {}, 'cut', 'ok', 'ok');
   it.service.script.onList = () => {
     if (it.service.lists === 2) it.service.add({ name: 'dog' });
   };
@@ -149,7 +142,7 @@ test('a create that is processed after its row was sent again is reported as a d
     kind: 'unknown_outcome',
     message: 'the list shows more categories than rows: "dog"',
   });
-  const other = new FakeImport(named('dog', 'cat'));
+  const other = importOf(named('dog', 'cat'));
   other.service.script.onList = () => {
     if (other.service.lists === 1) other.service.add({ name: 'cat' });
   };
@@ -157,7 +150,7 @@ test('a create that is processed after its row was sent again is reported as a d
 });
 
 test('a 201 with the id of an existing category, or with the id that another row then gets, does not count as created', async () => {
-  const it = new FakeImport(named('dog', 'cat', 'cow'));
+  const it = importOf(named('dog', 'cat', 'cow'));
   it.service.add({ name: 'old' });
   it.service.fates.push('ok', 'old');
   const { api } = it.service.client();
@@ -172,18 +165,16 @@ test('a 201 with the id of an existing category, or with the id that another row
 });
 
 test('after several consecutive lost responses, the import looks up the rows and stops if none exists', async () => {
-  const found = new FakeImport(numbered(20));
-  found.service.script.fate = () => 'lost';
+  const found = importOf(numbered(20), { fate: () => 'lost' });
   expect(isComplete(await found.run({ maxRetries: 0 }))).toBe(true);
   expect(found.service.sent).toHaveLength(20);
-  const hopeless = new FakeImport(numbered(100));
-  hopeless.service.script.fate = () => 'cut';
+  const hopeless = importOf(numbered(100), { fate: () => 'cut' });
   expect((await hopeless.run())?.stop?.error.kind).toBe('unknown_outcome');
   expect(hopeless.service.sent.length).toBeLessThan(30);
 });
 
 test('a run that was taken over sends nothing more, and the other one creates the rest', async () => {
-  const it = new FakeImport(numbered(12));
+  const it = importOf(numbered(12));
   const { api } = it.service.client();
   const create = async (row: NewCategory, beforeSend?: () => void): Promise<Category> => {
     if (row.name === 'n3') expect(isComplete(await it.run({}, 'dead'))).toBe(true);
