@@ -69,7 +69,7 @@ export interface Item extends Category {
 
 /** How the service deviates from the normal. */
 export interface Script {
-  /** The fate of the create number `at`, from 0, unless `fates` has one. */
+  /** The fate of the create number `at`, from 0. */
   fate?: (at: number, name: string) => Fate | Effect | undefined;
   /** Called for each list with its client; may throw, or end the process by calling `kill`. */
   onList?: (client: string, kill: () => void) => void;
@@ -94,8 +94,6 @@ interface Client {
 export class FakeService<Some extends Script = Script> {
   readonly items: Item[] = [];
   readonly sent: NewCategory[] = [];
-  /** Fates of the next creates. */
-  readonly fates: Fate[] = [];
   lists = 0;
   nextId = 1;
   script: Some;
@@ -116,7 +114,7 @@ export class FakeService<Some extends Script = Script> {
 
   protected effectOf(row: NewCategory): Effect {
     const at = this.sent.push(row) - 1;
-    const fate = this.fates.shift() ?? this.script.fate?.(at, row.name) ?? 'ok';
+    const fate = this.script.fate?.(at, row.name) ?? 'ok';
     return typeof fate === 'string' ? FATES[fate] : fate;
   }
 

@@ -8,9 +8,7 @@ const numbered = (count: number): NewCategory[] => named(...Array.from({ length:
 const lower = (name: string): string => name.toLowerCase();
 
 function importOf(rows: readonly NewCategory[], script: Script = {}, ...fates: readonly Fate[]): FakeImport {
-  const service = new FakeService(undefined, script);
-  service.fates.push(...fates);
-  return new FakeImport(rows, service);
+  return new FakeImport(rows, new FakeService(undefined, { fate: (at) => fates[at], ...script }));
 }
 
 const namesOf = (rows: readonly NewCategory[]): string[] => rows.map(({ name }) => name).sort();
@@ -32,10 +30,8 @@ test('uncertain rows stay unknown if the list lacks categories, and the error sa
     exitCode: 7,
     message: 'the list lacks 3 categories that were just created',
   });
-  const other = importOf(named('dog'));
+  const other = importOf(named('dog'), { show: (all, at) => (at > 0 ? all.slice(1) : all) }, 'cut');
   for (const name of ['old', 'older']) other.service.add({ name });
-  other.service.script.show = (all, at) => (at > 0 ? all.slice(1) : all);
-  other.service.fates.push('cut');
   const again = await other.run();
   expect(again?.results.document()).toMatchObject({ unknown: [{ row: 1 }] });
   expect(again?.stop?.error).toMatchObject({
@@ -150,9 +146,8 @@ test('a create that is processed after its row was sent again is reported as a d
 });
 
 test('a 201 with the id of an existing category, or with the id that another row then gets, does not count as created', async () => {
-  const it = importOf(named('dog', 'cat', 'cow'));
+  const it = importOf(named('dog', 'cat', 'cow'), {}, 'ok', 'old');
   it.service.add({ name: 'old' });
-  it.service.fates.push('ok', 'old');
   const { api } = it.service.client();
   let isFalse = true;
   const create = async (row: NewCategory, beforeSend?: () => void): Promise<Category> => {
