@@ -1,8 +1,9 @@
 // The meaning of each status, for reads and for creates, which may have been processed.
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { decodeServiceError, responseError } from '../../src/http/request-errors.ts';
-import type { HttpRequest, HttpResponse } from '../../src/http/types.ts';
+import { decodeServiceError, failedAttempt, responseError } from '../../src/http/request-errors.ts';
+import type { HttpRequest, HttpResponse, TransportErrorReason } from '../../src/http/types.ts';
+import { TransportError } from '../../src/http/types.ts';
 
 const read: HttpRequest = { method: 'GET', path: '/categories', safe: true };
 const write: HttpRequest = { method: 'POST', path: '/categories', body: '{}', safe: false };
@@ -39,6 +40,25 @@ test.each([
     expect(responseError(write, response(status))).toMatchObject({ kind, processed });
   },
 );
+
+const CONNECTION = 'check the connection';
+const PROXY = 'correct HTTPS_PROXY';
+
+test.each<[TransportErrorReason, head: HttpResponse | undefined, kind: string, hint: string | undefined]>([
+  ['connect', undefined, 'network', CONNECTION],
+  ['timeout', response(200), 'network', 'try again with a longer --timeout'],
+  ['reset', undefined, 'network', CONNECTION],
+  ['reset', response(200), 'service', CONNECTION],
+  ['protocol', undefined, 'service', CONNECTION],
+  ['too-large', response(200), 'service', undefined],
+  ['proxy', undefined, 'network', PROXY],
+  ['proxy-refused', undefined, 'network', PROXY],
+  ['proxy-auth', undefined, 'auth', 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT'],
+])('a read that ends with the failure "%s" (response %j) is an error of kind %s', (reason, head, kind, hint) => {
+  const failure = new TransportError(reason, true, 'it\u001b failed', head);
+  const error = failedAttempt(read, failure, 'failed', new AbortController().signal, '--timeout');
+  expect(error).toMatchObject({ kind, message: 'it␛ failed', hint, cause: failure });
+});
 
 test("the error of a response has the service's code, message and status, with control characters escaped", () => {
   const body = '{"code":"bad\\u001b","message":"name\\u001b[31m is empty","status":400}';
