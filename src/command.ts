@@ -77,7 +77,8 @@ export function handlerOf<Options, Data>(load: (command: Command) => Promise<Act
     const print = await loadPrinter(session, view);
     let failure: unknown;
     try {
-      const data = await run(session, this.opts() as Options, ...this.args).finally(() => session.progress.stop());
+      const given = this.processedArgs.flat();
+      const data = await run(session, this.opts() as Options, ...given).finally(() => session.progress.stop());
       await print(data).catch((error: unknown) => {
         if (!(error instanceof PetstoreError) || !view.summary) throw error;
         throw rephrase(error, `${error.message}; ${view.summary(data)}`);

@@ -7,7 +7,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 export const api = (): PetstoreCommand =>
   new PetstoreCommand('api')
     .description('send an authenticated API request and print the response body')
-    .addArgument(new Argument('<method>', 'HTTP method').choices(METHODS))
+    .addArgument(methodArgument())
     .argument('<path>', 'path relative to the base URL, for example categories?x=1 (without /v1)')
     .addOption(new Option('-d, --data <json>', 'request body, a JSON document').conflicts('input'))
     .option('--input <file>', 'read the request body from a file; - reads stdin')
@@ -27,6 +27,12 @@ the body, or {"status", "headers", "body"} with --include.`,
       ],
     })
     .action(handlerOf(async () => (await import('./api.ts')).callAction));
+
+function methodArgument(): Argument {
+  const argument = new Argument('<method>', 'HTTP method').choices(METHODS);
+  const check = argument.parseArg;
+  return argument.argParser((word: string) => METHODS.find((one) => one === word.toUpperCase()) ?? check?.(word, word));
+}
 
 export const auth = (): PetstoreCommand =>
   new PetstoreCommand('auth')

@@ -50,7 +50,7 @@ test('`petstore api` escapes control characters of the body on a terminal', asyn
 
 test('`api --json` prints any body as one JSON document with every digit', async () => {
   expect((await api('GET', '/json', '--json')).out).toBe('{"id":9007199254740993,"n":1.5}\n');
-  expect((await api('DELETE', '/empty', '--json')).out).toBe('null\n');
+  expect((await api('delete', '/empty', '--json')).out).toBe('null\n');
   expect(JSON.parse((await api('GET', '/bytes', '--json')).out)).toBe('\ufffd\u0000\u001b[');
   const included = JSON.parse((await api('GET', '/json', '--json', '--include')).out);
   expect(included).toMatchObject({ status: 200, body: { n: 1.5 } });
