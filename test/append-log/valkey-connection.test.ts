@@ -83,18 +83,6 @@ test.each<[string, string, (socket: Socket) => unknown]>([
   expect([server.commands, server.connections()]).toEqual([['EVALSHA'], 1]);
 });
 
-test('a script that the server does not know is sent in full', async () => {
-  const server = await scripted((command, socket) =>
-    socket.write(command === 'EVAL' ? '+done\r\n' : '-NOSCRIPT No matching script. Please use EVAL.\r\n'),
-  );
-  expect(await ping(await connected(server.port))).toBe('done');
-  expect(server.commands).toEqual(['EVALSHA', 'EVAL']);
-});
-
-test('a connection to a port without a server is reported as refused', async () => {
-  expect(await failure(() => connected(1))).toBe('unavailable: connection refused');
-});
-
 withServer('a server runs scripts and rejects a missing password and an unknown database', async () => {
   await using server = await RedisServer.start({ args: ['--requirepass', 'pässword'] });
   const admin = await connected(server.port, { password: 'pässword' });

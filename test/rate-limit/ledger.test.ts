@@ -1,7 +1,7 @@
 // The ledger in a real directory: shared by processes, and usable if disk, clock or processes fail.
 import { execFile } from 'node:child_process';
 import * as fs from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import type { LogFs } from '../../src/append-log/generations.ts';
@@ -83,10 +83,13 @@ test('each key and base URL has its own ledger, whose name and content reveal ne
   }
 });
 
-test('a ledger that cannot be written is kept in memory, with one warning', async () => {
+// Node's own mkdir never returns in /proc.
+const UNUSABLE = fs.existsSync('/proc/self') ? ['file', '/proc'] : ['file'];
+
+test.each(UNUSABLE)('a ledger that cannot be written in "%s" is kept in memory, with one warning', async (dir) => {
   const machine = new Machine();
   fs.writeFileSync(join(machine.dir, 'file'), '');
-  const ledger = machine.open({ stateDir: join(machine.dir, 'file', 'state') });
+  const ledger = machine.open({ stateDir: resolve(machine.dir, dir, 'petstore', 'state') });
   await machine.see(ledger, { status: 429, waitMs: 9000 });
   expect([await ledger.acquire(30_000), ledger.view()]).toMatchObject([BLOCKED, { shared: false }]);
   const reason = /^(?!.*pk_live).*\((?:not a directory|no such file or directory)\); the rate limit is not shared/;

@@ -1,5 +1,5 @@
 // The cost of refusals in virtual time, behind services and limiters as found in the wild.
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { MakeService } from '../support/services.ts';
 import * as services from '../support/services.ts';
 import type { Simulation } from '../support/simulation.ts';
@@ -25,81 +25,51 @@ interface Case {
 }
 
 type Shape = Pick<Simulation, 'processes' | 'workers' | 'startMs'>;
-type Row = readonly [title: string, requests: number, service: MakeService, more?: Partial<Case>];
+type Row = readonly [shared: Case, title: string, requests: number, service: MakeService, more?: Partial<Case>];
 
 const IMPORT: Shape = { processes: 1, workers: 8 };
 const IMPORTS: Shape = { processes: 4, workers: 4 };
 /** `xargs -P 8`: each request is a process that takes 400 ms to start. */
 const XARGS: Shape = { processes: 8, workers: 1, startMs: 400 };
 
-const GROUPS: readonly (readonly [string, Case, readonly Row[]])[] = [
-  [
-    'with a service that refuses for reasons other than a rate',
-    { atMost: 2, waiting: true, latencyMs: [5, 40] },
-    [
-      ['used up by others for 58 s, then free; xargs', 60, usedByOthers(58_000), { atMost: 1.2, shape: XARGS }],
-      ['one refusal in mid-run, nothing stated', 100, once(50)],
-      ['every other create refused, 1 s stated', 60, everyOther(1)],
-      ['20% refused at random, 1 s stated', 60, random(0.2, FOREVER, 1)],
-      // Accepted: half of the refusals follow another one, whose wait is doubled.
-      ['50% refused at random, 1 s stated (accepted)', 60, random(0.5, FOREVER, 1), { atMost: 2.2 }],
-      // Accepted: the doubled floor is longer than the second that the other client waits.
-      ['20% refused at random, nothing stated (accepted)', 60, random(0.2, FOREVER), { atMost: 4 }],
-    ],
-  ],
-  [
-    'with a limiter without headers',
-    { atMost: 2, refusedShare: 0.25, latencyMs: [3, 12] },
-    [
-      ['nginx 60r/m burst=10', 120, bucket(1, 10)],
-      ['nginx 4r/s burst=10, Retry-After 1', 120, bucket(4, 10, 'one')],
-      ['GCRA 2 per s, burst 5, exact Retry-After', 120, bucket(2, 4, 'delta')],
-      ['HAProxy 20 per 5 s', 120, haproxy(20, 5000), { optimumMs: 30_000, shape: IMPORTS }],
-      [
-        'sliding 20 per 5 s, refused requests count',
-        120,
-        windows(20, 5000, { mode: 'sliding', countsRefused: true }),
-        { optimumMs: 25_000 },
-      ],
-      ['20 per minute', 120, windows(20, 60_000)],
-      // Accepted: a client that keeps a stated wait, times four at most, asks 17 times in such a minute.
-      [
-        '20 per minute, Retry-After 1 (accepted)',
-        120,
-        windows(20, 60_000, { retryAfter: 'one' }),
-        { refusedShare: 0.45 },
-      ],
-      // Accepted: headers of another quota hide the exhausted one.
-      [
-        '20 per minute beside 4980 of 5000 left (accepted)',
-        120,
-        windows(20, 60_000, { retryAfter: 'delta', describes: 'other' }),
-        { refusedShare: 0.3 },
-      ],
-    ],
-  ],
-  [
-    'with a limit on concurrency or a limit that changes',
-    { atMost: 2, latencyMs: [3, 12] },
-    [
-      ['four in flight, 200 ms each', 300, atOnce(4), { optimumMs: 15_000 }],
-      ['20, 4, 200 per 5 s with Retry-After', 544, changing([20, 4, 200], 6)],
-    ],
-  ],
-  [
-    'with brief windows and resets in whole seconds',
-    { atMost: 2.1, refusedShare: 0.01, latencyMs: [3, 12], skewMs: 300 },
-    [
-      // Accepted: 2.09, since the service's clock is known to a second.
-      ['10 per 1 s (accepted)', 121, limiter({ mode: 'anchored', reset: 'ceil', limit: 10, windowMs: 1000 })],
-      [
-        '20 per 5 s, reset rounded down',
-        121,
-        limiter({ mode: 'fixed', reset: 'floor', limit: 20, windowMs: 5000 }),
-        { atMost: 1.5, shape: IMPORTS },
-      ],
-    ],
-  ],
+/** A service that refuses for reasons other than a rate. */
+const REFUSING: Case = { atMost: 2, waiting: true, latencyMs: [5, 40] };
+/** A limiter without headers. */
+const SILENT: Case = { atMost: 2, refusedShare: 0.25, latencyMs: [3, 12] };
+/** A limit on concurrency, or a limit that changes. */
+const CHANGING: Case = { atMost: 2, latencyMs: [3, 12] };
+/** Brief windows, and resets in whole seconds. */
+const BRIEF: Case = { atMost: 2.1, refusedShare: 0.01, latencyMs: [3, 12], skewMs: 300 };
+
+const countsRefused = windows(20, 5000, { mode: 'sliding', countsRefused: true });
+const statesOneSecond = windows(20, 60_000, { retryAfter: 'one' });
+const describesAnother = windows(20, 60_000, { retryAfter: 'delta', describes: 'other' });
+const roundsDown = limiter({ mode: 'fixed', reset: 'floor', limit: 20, windowMs: 5000 });
+
+const ROWS: readonly Row[] = [
+  [REFUSING, 'used up by others for 58 s; xargs', 60, usedByOthers(58_000), { atMost: 1.2, shape: XARGS }],
+  [REFUSING, 'one refusal in mid-run, nothing stated', 100, once(50)],
+  [REFUSING, 'every other create refused, 1 s stated', 60, everyOther(1)],
+  [REFUSING, '20% refused at random, 1 s stated', 60, random(0.2, FOREVER, 1)],
+  // Accepted: half of the refusals follow another one, whose wait is doubled.
+  [REFUSING, '50% refused at random, 1 s stated (accepted)', 60, random(0.5, FOREVER, 1), { atMost: 2.2 }],
+  // Accepted: the doubled floor is longer than the second that the other client waits.
+  [REFUSING, '20% refused at random, nothing stated (accepted)', 60, random(0.2, FOREVER), { atMost: 4 }],
+  [SILENT, 'nginx 60r/m burst=10', 120, bucket(1, 10)],
+  [SILENT, 'nginx 4r/s burst=10, Retry-After 1', 120, bucket(4, 10, 'one')],
+  [SILENT, 'GCRA 2 per s, burst 5, exact Retry-After', 120, bucket(2, 4, 'delta')],
+  [SILENT, 'HAProxy 20 per 5 s', 120, haproxy(20, 5000), { optimumMs: 30_000, shape: IMPORTS }],
+  [SILENT, 'sliding 20 per 5 s, refused requests count', 120, countsRefused, { optimumMs: 25_000 }],
+  [SILENT, '20 per minute', 120, windows(20, 60_000)],
+  // Accepted: a client that keeps a stated wait, times four at most, asks 17 times in such a minute.
+  [SILENT, '20 per minute, Retry-After 1 (accepted)', 120, statesOneSecond, { refusedShare: 0.45 }],
+  // Accepted: headers of another quota hide the exhausted one.
+  [SILENT, '20 per minute beside 4980 of 5000 left (accepted)', 120, describesAnother, { refusedShare: 0.3 }],
+  [CHANGING, 'four in flight, 200 ms each', 300, atOnce(4), { optimumMs: 15_000 }],
+  [CHANGING, '20, 4, 200 per 5 s with Retry-After', 544, changing([20, 4, 200], 6)],
+  // Accepted: 2.09, since the service's clock is known to a second.
+  [BRIEF, '10 per 1 s (accepted)', 121, limiter({ mode: 'anchored', reset: 'ceil', limit: 10, windowMs: 1000 })],
+  [BRIEF, '20 per 5 s, reset rounded down', 121, roundsDown, { atMost: 1.5, shape: IMPORTS }],
 ];
 
 const mean = (of: readonly number[]): number => of.reduce((sum, one) => sum + one, 0) / of.length;
@@ -122,14 +92,11 @@ async function measure(requests: number, service: MakeService, one: Case): Promi
   return [ratios, shares];
 }
 
-for (const [group, shared, rows] of GROUPS)
-  describe(group, () => {
-    for (const [title, requests, service, more] of rows)
-      test(`requests take little more than the least time: ${title}`, { timeout: 120_000 }, async () => {
-        const one = { ...shared, ...more };
-        const [ratios, shares] = await measure(requests, service, one);
-        // A run with random refusals may miss the bound, so the mean is checked.
-        expect.soft(one.waiting ? mean(ratios) : Math.max(...ratios), 'makespan').toBeLessThanOrEqual(one.atMost);
-        expect.soft(Math.max(...shares), 'refused').toBeLessThanOrEqual(one.refusedShare ?? 1);
-      });
+for (const [shared, title, requests, service, more] of ROWS)
+  test(`requests take little more than the least time: ${title}`, { timeout: 120_000 }, async () => {
+    const one = { ...shared, ...more };
+    const [ratios, shares] = await measure(requests, service, one);
+    // A run with random refusals may miss the bound, so the mean is checked.
+    expect.soft(one.waiting ? mean(ratios) : Math.max(...ratios), 'makespan').toBeLessThanOrEqual(one.atMost);
+    expect.soft(Math.max(...shares), 'refused').toBeLessThanOrEqual(one.refusedShare ?? 1);
   });
