@@ -1,7 +1,7 @@
 // What a list says about rows, and whether it is complete.
 import { expect, test } from 'vitest';
 import type { Category } from '../../src/api/types.ts';
-import { fetchList, firstList, matchRows, nearest, tooOften } from '../../src/import/list.ts';
+import { fetchList, firstList, nearest, tooOften } from '../../src/import/list.ts';
 import { FakeService, named } from './fake-service.ts';
 
 const list = (...names: string[]): Category[] => names.map((name, at) => ({ id: at + 1, name }));
@@ -13,20 +13,6 @@ function service(...names: string[]) {
   const pause = async (ms: number): Promise<void> => void waits.push(ms);
   return { it, waits, options: { categories: it.client().api, pause } };
 }
-
-test('if the list has n categories of a name, the first n open rows with that name exist', () => {
-  const rows = named('dog', 'cat', 'dog', 'dog');
-  const ids = (open: Iterable<number>) =>
-    [...matchRows(rows, open, list('dog', 'x', 'dog'))].map(([row, { id }]) => [row, id]);
-  expect(ids(rows.keys())).toEqual([
-    [0, 1],
-    [2, 3],
-  ]);
-  expect(ids([3, 0])).toEqual([
-    [3, 1],
-    [0, 3],
-  ]);
-});
 
 test('a list that lacks a known category is fetched again after 2 and 4 s, and its categories become known', async () => {
   const { it, waits, options } = service('dog', 'cat');
