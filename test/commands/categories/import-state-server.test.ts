@@ -18,52 +18,38 @@ const NAMES = Array.from({ length: 12 }, (_, at) => `row ${at}`);
 const ONCE = Object.fromEntries(NAMES.map((name) => [name, 1]));
 
 /** Machines that share a state server and a service; each has its own directories. */
-class Fleet {
-  readonly clock = new IdleClock();
-  readonly interrupt = new AbortController();
-  readonly service: HttpService;
-  readonly server: RedisServer;
-
-  private constructor(server: RedisServer, script: HttpScript) {
-    this.server = server;
-    this.service = new HttpService(this.clock, script);
-  }
-
-  static async start(script: HttpScript = {}): Promise<Fleet> {
-    const fleet = new Fleet(await RedisServer.start(), script);
-    onTestFinished(await fleet.service.start());
-    onTestFinished(() => fleet.server.kill());
-    return fleet;
-  }
-
-  /** Imports on a new machine, in process and virtual time. */
-  run(): Promise<Outcome> {
-    const { dir, env } = this.#machine();
-    const { clock, interrupt } = this;
-    return clock.drive(inProcess(IMPORT, { clock, dir, env, signal: interrupt.signal }));
-  }
-
-  /** Starts an import on a new machine, as a process. */
-  spawn(): ReturnType<typeof start> {
-    return start(this.#machine(), IMPORT);
-  }
-
-  get counts(): Record<string, number> {
-    return Object.fromEntries(this.service.counts());
-  }
-
-  #machine(): Place {
-    const url = { PETSTORE_BASE_URL: this.service.url, PETSTORE_API_KEY: 'sk_test_Abcdef0123456789' };
-    const at = place({ ...url, PETSTORE_STATE_URL: this.server.url });
+async function fleetOf(script: HttpScript = {}) {
+  const server = await RedisServer.start();
+  onTestFinished(() => server.kill());
+  const clock = new IdleClock();
+  const interrupt = new AbortController();
+  const service = new HttpService(clock, script);
+  onTestFinished(await service.start());
+  const machine = (): Place => {
+    const url = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'sk_test_Abcdef0123456789' };
+    const at = place({ ...url, PETSTORE_STATE_URL: server.url });
     writeFileSync(join(at.dir, 'rows.csv'), `name\n${NAMES.join('\n')}\n`);
     return at;
-  }
+  };
+  return {
+    server,
+    clock,
+    interrupt,
+    service,
+    counts: () => Object.fromEntries(service.counts()),
+    /** Imports on a new machine, in process and virtual time. */
+    run: () => clock.drive(inProcess(IMPORT, { ...machine(), clock, signal: interrupt.signal })),
+    /** Starts an import on a new machine, as a process. */
+    spawn: () => start(machine(), IMPORT),
+  };
 }
+
+type Fleet = Awaited<ReturnType<typeof fleetOf>>;
 
 const documentOf = ({ out }: Outcome) => JSON.parse(out) as { created: unknown[]; unknown: unknown[]; pending: number };
 
 withServer('an import that was killed is completed on another machine, which waits 10 s', async () => {
-  const fleet = await Fleet.start({ fate: (at) => (at === 3 ? 'lost' : undefined) });
+  const fleet = await fleetOf({ fate: (at) => (at === 3 ? 'lost' : undefined) });
   // The server's clock is real, the other machine's is virtual.
   const since = Date.now();
   const child = fleet.spawn();
@@ -72,16 +58,16 @@ withServer('an import that was killed is completed on another machine, which wai
   child.kill('SIGKILL');
   await outcome;
   const { code, err } = await fleet.run();
-  expect([code, fleet.counts]).toEqual([0, ONCE]);
+  expect([code, fleet.counts()]).toEqual([0, ONCE]);
   expect(Date.now() - since + fleet.clock.monotonic()).toBeGreaterThanOrEqual(10_000);
   expect(err).toContain('"reason":"requests"');
 });
 
 withServer('one of two machines that import at the same time waits, and each row exists once', async () => {
-  const fleet = await Fleet.start();
+  const fleet = await fleetOf();
   const endings = await Promise.all([fleet.spawn(), fleet.spawn()].map(ended));
   expect(endings.map(({ code }) => code)).toEqual([0, 0]);
-  expect(fleet.counts).toEqual(ONCE);
+  expect(fleet.counts()).toEqual(ONCE);
   expect(endings.map((one) => documentOf(one).created.length).sort((a, b) => a - b)).toEqual([0, 12]);
 });
 
@@ -93,7 +79,7 @@ withServer.each<[string, number, (server: RedisServer) => Promise<unknown>]>([
   ['Ctrl-C in an import whose state server has no memory left', 130, fill],
 ])('%s exits with %i and prints the rows created so far', async (_what, code, harm) => {
   let harmed: Promise<unknown> | undefined;
-  const fleet: Fleet = await Fleet.start({
+  const fleet: Fleet = await fleetOf({
     fate(at) {
       if (at === 3) harmed ??= harm(fleet.server);
       if (at === 5 && code === 130) fleet.interrupt.abort(new PetstoreError('interrupted', 'interrupted'));
