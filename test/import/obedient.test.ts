@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { POLL_MS } from '../../src/import/lock.ts';
 import { IdleClock } from '../support/fake-clock.ts';
-import type { Place } from '../support/processes.ts';
+import type { Outcome, Place } from '../support/processes.ts';
 import { ended, place, until } from '../support/processes.ts';
 import { start } from '../support/program.ts';
 import { inProcess } from '../support/world.ts';
@@ -15,12 +15,6 @@ import { HttpService } from './http-service.ts';
 
 const IMPORT = ['categories', 'import', 'rows.csv', '--json'];
 const MOST_COMMANDS = 4;
-
-interface Ending {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
 
 class Scene {
   readonly clock = new IdleClock();
@@ -48,9 +42,8 @@ class Scene {
     writeFileSync(join(this.at.dir, 'rows.csv'), `name\n${names.map((name) => `"${name}"\n`).join('')}`);
   }
 
-  run(args: readonly string[] = IMPORT): Promise<Ending> {
-    const options = { clock: this.clock, dir: this.at.dir, env: this.env };
-    return this.clock.drive(inProcess(args, options));
+  run(args: readonly string[] = IMPORT): Promise<Outcome> {
+    return this.clock.drive(inProcess(args, { clock: this.clock, dir: this.at.dir, env: this.env }));
   }
 
   /** Runs the import in a process and kills it once the service has received so many creates. */
@@ -63,7 +56,7 @@ class Scene {
   }
 
   /** Runs the import, then does what each hint says. */
-  async obey(): Promise<Ending> {
+  async obey(): Promise<Outcome> {
     let ending = await this.run();
     this.check(ending);
     for (let commands = 1; commands < MOST_COMMANDS; commands++) {
@@ -76,7 +69,7 @@ class Scene {
   }
 
   /** Checks that no name exists too often unless the exit code is 8, and that none is missing if it is 0. */
-  check({ code, err }: Ending): void {
+  check({ code, err }: Outcome): void {
     const counts = this.service.counts();
     const tooOften = [...this.wanted].filter(([name, count]) => (counts.get(name) ?? 0) > count).map(([name]) => name);
     const listed = new Set(this.#listed().map(({ name }) => name));
@@ -87,7 +80,7 @@ class Scene {
   }
 
   // The arguments of the command in a hint, or of the same command if the hint says so; edits the file if the hint says so.
-  #next({ code, err }: Ending): readonly string[] | undefined {
+  #next({ code, err }: Outcome): readonly string[] | undefined {
     const line = err.split('\n').find((one) => one.startsWith('{"error"'));
     const { hint = '' } = (JSON.parse(line ?? '{"error":{}}') as { error: { hint?: string } }).error;
     const command = /`petstore (categories import[^`]*)`/.exec(hint)?.[1];
