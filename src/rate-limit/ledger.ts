@@ -90,9 +90,12 @@ export class Ledger {
     this.#log.write({ kind: 'closed', id: ticket, how });
   }
 
-  /** Adds the block of an earlier state of the log again, which may have lost it. */
-  addBlock({ block }: KeyState): void {
-    this.#log.addBlock(block, this.#log.clock.now);
+  /**
+   * Adds what is left of a block that the server may have lost.
+   * @param now by the server's clock
+   */
+  addBlock(block: KeyState['block'], now: number): void {
+    this.#log.addBlock(block, now);
   }
 
   /** The lower bound of the service's clock minus ours, in milliseconds, as last read. */

@@ -19,7 +19,7 @@ export function openSharedLedger(server: StateServer, options: Omit<LedgerOption
   const log = new StreamLog(ledgerFormat, {
     ...{ server, clock, ttlMs: UNUSED_MS, rotateAt: ROTATE_AT, freshMs: FRESH_MS },
     key: `petstore:{${ledgerName(options)}}:ledger-${LEDGER_VERSION}`,
-    onReset: (before) => ledger.addBlock(before),
+    onReset: ({ block }) => ledger.addBlock(block, clock.now() + log.ahead),
     ...(onWarning && { onWarning }),
   });
   const reasonOf = (error: unknown): string => {

@@ -277,6 +277,22 @@ withServer.each(['before', 'after'])(
   },
 );
 
+withServer(
+  'a block lasts as long as stated if the server lost it while the machine, whose clock is slow, was away',
+  async () => {
+    const machine = new Machine(-3_600_000);
+    machine.see(await machine.take(), 0, refused);
+    await machine.ledger.refresh();
+    await server.kill();
+    await machine.outlasting(machine.ledger.acquire(30_000));
+    await server.start();
+    await new Machine().take();
+    await machine.untilBack();
+    expect(machine.blockedMs).toBeGreaterThan(590_000);
+    expect(machine.blockedMs).toBeLessThan(660_000);
+  },
+);
+
 // A server that answers reads but refuses writes.
 withServer.each<[string, () => Promise<unknown>]>([
   ['out of memory', () => server.command('CONFIG', 'SET', 'maxmemory', '1')],
@@ -307,7 +323,7 @@ withServer('a server that was a read-only replica is used again once it is the n
 
 withServer.each<[string, (machine: Machine, ticket: string) => void]>([
   ['a 429', (machine, ticket) => machine.see(ticket, 0, refused)],
-  ['a block', ({ ledger }) => ledger.addBlock(blockedState)],
+  ['a block', ({ ledger, clock }) => ledger.addBlock(blockedState.block, clock.at)],
 ])('%s on its way to the server voids the tickets of this machine', async (_what, block) => {
   const machine = await Machine.with(3);
   const [first, held] = [await machine.take(), await machine.take()];
