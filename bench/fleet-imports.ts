@@ -7,11 +7,12 @@ import { parseStateUrl } from '../src/append-log/state-url.ts';
 import { systemClock } from '../src/clock.ts';
 import { openSharedLedger } from '../src/rate-limit/shared-ledger.ts';
 import type { Place } from '../test/support/processes.ts';
-import { ended, place, runProgram, startProgram, startSandbox } from '../test/support/processes.ts';
+import { ended, place, runProgram, startProgram } from '../test/support/processes.ts';
 import { RedisServer } from '../test/support/redis-server.ts';
 import { tempDir } from '../test/support/temp-dir.ts';
 import { delayingProxy } from './delaying-proxy.ts';
 import { BIN, median, say } from './report.ts';
+import { startSandbox } from './sandbox-process.ts';
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const ROWS = 300;

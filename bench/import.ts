@@ -5,8 +5,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { playRound } from '../test/import/fuzz-round.ts';
 import type { Place } from '../test/support/processes.ts';
-import { place, runProgram, startSandbox } from '../test/support/processes.ts';
+import { place, runProgram } from '../test/support/processes.ts';
 import { BIN, median, must, say } from './report.ts';
+import { startSandbox } from './sandbox-process.ts';
 
 /**
  * `npm run bench -- import [pace | throughput [ROWS [RUNS]] | fuzz [ROUNDS [SEED]]]`: by default pace and throughput, 5,000

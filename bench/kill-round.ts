@@ -4,15 +4,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Place } from '../test/support/processes.ts';
-import {
-  ended,
-  place,
-  runProgram,
-  startProgram,
-  startSandbox,
-  until,
-  untilCreated,
-} from '../test/support/processes.ts';
+import { ended, place, runProgram, startProgram, until } from '../test/support/processes.ts';
+import { startSandbox, untilCreated } from './sandbox-process.ts';
 
 export interface Round {
   readonly bin: string;

@@ -6,8 +6,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Outcome, Place } from '../test/support/processes.ts';
-import { ended, place, startSandbox } from '../test/support/processes.ts';
+import { ended, place } from '../test/support/processes.ts';
 import { BIN, must, nodePath, say } from './report.ts';
+import { startSandbox } from './sandbox-process.ts';
 
 const MAJORS = { chalk: '6', commander: '15', conf: '16', undici: '8' };
 /** Packages that the build does not need. */

@@ -17,10 +17,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
-import { startSandbox } from '../test/support/processes.ts';
 import type { Step } from '../test/support/terminal.ts';
 import { runInTerminal } from '../test/support/terminal.ts';
 import { BIN } from './report.ts';
+import { startSandbox } from './sandbox-process.ts';
 
 // Kept outside the repository, because building it takes minutes and 1.2 GB.
 const HOME = '/var/tmp/petstore-windows';

@@ -2,11 +2,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { SANDBOX_KEY } from '../../src/sandbox/server.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { startSandbox } from '../../src/sandbox/start.ts';
 import { hasShell } from '../support/capabilities.ts';
-import type { SandboxProcess } from '../support/processes.ts';
-import { ended, place, startSandbox } from '../support/processes.ts';
+import { ended, place } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
 
 const hasJq = spawnSync('jq', ['--version']).status === 0;
@@ -33,30 +32,28 @@ function timeless(text: string): string {
 }
 
 const home = place();
-/** The sandbox that the README starts in another terminal, on another port. */
-let sandbox: SandboxProcess;
+/** The address of the sandbox that the README starts in another terminal. */
 const README_HOST = '127.0.0.1:4010';
+let host: string;
 
 beforeAll(async () => {
   const bin = join(home.dir, 'bin');
   mkdirSync(bin);
   symlinkSync(BIN, join(bin, 'petstore'));
   home.env['PATH'] = `${bin}:${home.env['PATH']}`;
-  sandbox = await startSandbox(BIN, ['--key', SANDBOX_KEY]);
+  const { url, close } = await startSandbox();
+  host = new URL(url).host;
   // The README shows the sandbox as the demo leaves it.
   await shell(packageJson.scripts.demo.replaceAll('node bin/petstore.js', 'petstore'));
+  return close;
 });
 
-afterAll(() => sandbox.stop());
-
 async function shell(command: string): Promise<string> {
-  const { host } = new URL(sandbox.env['PETSTORE_BASE_URL'] ?? '');
-  const child = spawn('bash', ['-c', `${command.replaceAll(README_HOST, host)} 2>&1`], {
-    env: home.env,
-    cwd: home.dir,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  return (await ended(child)).out.replaceAll(host, README_HOST);
+  const script = `${command.replaceAll(README_HOST, host)} 2>&1`;
+  return (await ended(spawn('bash', ['-c', script], { env: home.env, cwd: home.dir }))).out.replaceAll(
+    host,
+    README_HOST,
+  );
 }
 
 test('README.md contains more than eight commands with output', () => {

@@ -1,13 +1,14 @@
 // The sandbox's categories: no id is assigned twice and no acknowledged create is lost, through rotations and kill -9.
+import { once } from 'node:events';
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { withChecksum } from '../../src/append-log/log.ts';
 import { seededRandom } from '../../src/sandbox/faults.ts';
 import { Store } from '../../src/sandbox/store.ts';
-import type { SandboxProcess } from '../support/processes.ts';
-import { startSandbox, until } from '../support/processes.ts';
-import { BIN } from '../support/program.ts';
+import { place, until } from '../support/processes.ts';
+import { start } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
 import { dataFileWith } from './support.ts';
@@ -17,15 +18,24 @@ interface Listed {
   readonly name: string;
 }
 
-const startShared = (dataFile: string): Promise<SandboxProcess> =>
-  startSandbox(BIN, ['--data', dataFile, '--plan', 'enterprise']);
+async function startShared(dataFile: string) {
+  const options = ['--json', '--port', '0', '--data', dataFile, '--plan', 'enterprise'];
+  const child = start(place(), ['sandbox', ...options]);
+  const [line] = await once(child.stdout as Readable, 'data');
+  const { url, key } = JSON.parse(String(line)) as { url: string; key: string };
+  const stop = (): Promise<unknown> => {
+    child.kill('SIGKILL');
+    return once(child, 'exit');
+  };
+  return { url, key, stop };
+}
 
 // Rejects unless the response is 201.
-async function createAt({ env }: SandboxProcess, name: string): Promise<number> {
-  const response = await fetch(`${env['PETSTORE_BASE_URL']}/categories`, {
+async function createAt({ url, key }: { url: string; key: string }, name: string): Promise<number> {
+  const response = await fetch(`${url}/categories`, {
     method: 'POST',
     headers: {
-      authorization: `Bearer ${env['PETSTORE_API_KEY']}`,
+      authorization: `Bearer ${key}`,
       'content-type': 'application/json',
       // On a busy machine the server may close an idle connection just as it is used again.
       connection: 'close',
@@ -98,7 +108,7 @@ test('twenty clients of two sandbox processes that are killed three times lose n
     const work = async (client: number): Promise<void> => {
       for (let number = 0; ; number++) {
         const name = `round ${round}, client ${client}, number ${number}`;
-        acknowledged.set(name, await createAt(sandboxes[client % 2] as SandboxProcess, name));
+        acknowledged.set(name, await createAt(sandboxes[client % 2 === 0 ? 0 : 1], name));
       }
     };
     const clients = Array.from({ length: 20 }, (_, client) => work(client).catch(() => undefined));

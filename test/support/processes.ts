@@ -1,6 +1,7 @@
-// Processes of the built program, for tests and benchmarks: directories, environment, outcome, and a sandbox.
+// Processes of the built program, for tests and benchmarks: directories, environment and outcome.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { constants, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { tempDir } from './temp-dir.ts';
@@ -53,59 +54,14 @@ export function runProgram(
   return ended(child);
 }
 
-export function ended(child: ChildProcess): Promise<Outcome> {
+export async function ended(child: ChildProcess): Promise<Outcome> {
   const out: Buffer[] = [];
   const err: Buffer[] = [];
   child.stdout?.on('data', (chunk: Buffer) => out.push(chunk));
   child.stderr?.on('data', (chunk: Buffer) => err.push(chunk));
-  return new Promise((done, reject) => {
-    child.on('error', reject);
-    child.on('close', (exitCode: number | null, signal: NodeJS.Signals | null) => {
-      const text = { out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() };
-      done(signal ? { code: 128 + constants.signals[signal], signal, ...text } : { code: exitCode ?? 1, ...text });
-    });
-  });
-}
-
-/** A sandbox that listens in its own process. */
-export interface SandboxProcess {
-  /** The environment of commands that use it. */
-  readonly env: Record<string, string>;
-  stop(): Promise<void>;
-}
-
-/** Starts `petstore sandbox` on a free port with its own data. */
-export async function startSandbox(bin: string, options: readonly string[]): Promise<SandboxProcess> {
-  const at = place();
-  const own = ['--port', '0', '--data', join(at.dir, 'data'), '--key', 'sandbox_of_the_import'];
-  const child = startProgram(bin, at, ['sandbox', '--json', ...own, ...options]);
-  const gone = ended(child);
-  const url = await new Promise<string>((found, reject) => {
-    child.stdout?.on('data', (chunk: Buffer) => found((JSON.parse(chunk.toString()) as { url: string }).url));
-    void gone.then(({ err }) => reject(new Error(`the sandbox ended: ${err}`)));
-  });
-  return {
-    env: { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: 'sandbox_of_the_import' },
-    async stop() {
-      child.kill('SIGKILL');
-      await gone;
-    },
-  };
-}
-
-/** Waits until the service of a place lists more categories than now. */
-export async function untilCreated({ env }: Pick<Place, 'env'>): Promise<void> {
-  const count = async (): Promise<number | undefined> => {
-    const headers = { authorization: `Bearer ${env['PETSTORE_API_KEY']}` };
-    const response = await fetch(`${env['PETSTORE_BASE_URL']}/categories`, { headers }).catch(() => undefined);
-    const listed: unknown = await response?.json().catch(() => undefined);
-    return Array.isArray(listed) ? listed.length : undefined;
-  };
-  let before: number | undefined;
-  for (let now = before; before === undefined || (now ?? 0) <= before; now = await count()) {
-    before ??= now;
-    await new Promise((done) => setTimeout(done, 20));
-  }
+  const [exitCode, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  const text = { out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() };
+  return signal ? { code: 128 + constants.signals[signal], signal, ...text } : { code: exitCode ?? 1, ...text };
 }
 
 /** Waits in real time for a condition that another process or a server fulfills. */

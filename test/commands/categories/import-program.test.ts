@@ -3,47 +3,34 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { ImportDocument } from '../../../src/import/results.ts';
+import { startSandbox } from '../../../src/sandbox/start.ts';
 import { hasPty, hasSignals } from '../../support/capabilities.ts';
-import type { Place, SandboxProcess } from '../../support/processes.ts';
-import { ended, place, startSandbox, untilCreated } from '../../support/processes.ts';
-import { BIN, inTerminal, petstore, start } from '../../support/program.ts';
+import { ended } from '../../support/processes.ts';
+import { inTerminal, KEY, savedPlace, start } from '../../support/program.ts';
 
-// Slow, so that requests are in flight when a signal arrives; the tests share it with a saved profile, as users have one.
-let sandbox: SandboxProcess;
-let config: string;
-
-beforeAll(async () => {
-  sandbox = await startSandbox(BIN, ['--limit', '100000/1s', '--fault', 'latency=60ms']);
-  const { PETSTORE_BASE_URL: url = '', PETSTORE_API_KEY: key = '' } = sandbox.env;
-  const at = place();
-  expect((await petstore(at, ['auth', 'login', '--url', url, '--no-verify', '-q'], `${key}\n`)).code).toBe(0);
-  config = at.env['PETSTORE_CONFIG_DIR'] ?? '';
-  return () => sandbox.stop();
-});
-
-/** A directory with `rows.csv`, whose names occur in no other test. */
-function shop(name: string, rows: number): Place & { readonly names: string[]; listed(): Promise<string[]> } {
-  const at = place({ PETSTORE_CONFIG_DIR: config });
-  const names = Array.from({ length: rows }, (_, row) => `${name} ${row}`).sort();
+/** A saved profile of a sandbox that is slow, so that requests are in flight when a signal arrives, and `rows.csv`. */
+async function shop(rows: number) {
+  const { url, close } = await startSandbox({ keys: [KEY], plan: 'enterprise', faults: ['latency=60ms'] });
+  onTestFinished(close);
+  const at = savedPlace(url);
+  const names = Array.from({ length: rows }, (_, row) => `dog ${row}`).sort();
   writeFileSync(join(at.dir, 'rows.csv'), `name\n${names.join('\n')}\n`);
   const listed = async (): Promise<string[]> => {
-    const headers = { authorization: `Bearer ${sandbox.env['PETSTORE_API_KEY']}` };
-    const response = await fetch(`${sandbox.env['PETSTORE_BASE_URL']}/categories`, { headers });
-    const all = ((await response.json()) as { name: string }[]).map((category) => category.name);
-    return all.filter((one) => one.startsWith(`${name} `)).sort();
+    const response = await fetch(`${url}/categories`, { headers: { authorization: `Bearer ${KEY}` } });
+    return ((await response.json()) as { name: string }[]).map(({ name }) => name).sort();
   };
-  return { ...at, names, listed };
+  return { ...at, url, names, listed };
 }
 
 test.runIf(hasSignals)(
   'an import after SIGINT finishes requests in flight and prints the command to resume, and a waiting import creates the rest',
   async () => {
-    const at = shop('dog', 100);
+    const at = await shop(100);
     const first = start(at, ['categories', 'import', 'rows.csv', '--json', '--concurrency', '2']);
     const interrupted = ended(first);
-    await untilCreated(sandbox);
+    await expect.poll(at.listed, { timeout: 20_000 }).not.toEqual([]);
     const second = start(at, ['categories', 'import', 'rows.csv']);
     const resumed = ended(second);
     await once(second.stderr as Readable, 'data');
@@ -63,8 +50,8 @@ test.runIf(hasSignals)(
 test.runIf(hasPty)(
   'an import on a terminal prompts with URL and count, and "no" exits with 130 without an error',
   async () => {
-    const at = shop('cat', 3);
-    const question = `Create 3 categories at ${sandbox.env['PETSTORE_BASE_URL']} (estimated time: `;
+    const at = await shop(3);
+    const question = `Create 3 categories at ${at.url} (estimated time: `;
     const answer = (send: string) => ({ steps: [{ after: 'Create 3', send: `${send}\r` }], columns: 120 });
     const no = await inTerminal(at, ['categories', 'import', 'rows.csv'], answer('n'));
     expect([no.code, no.cooked, await at.listed()]).toEqual([130, true, []]);

@@ -1,0 +1,44 @@
+// A sandbox in its own process for the benchmarks.
+import { join } from 'node:path';
+import type { Place } from '../test/support/processes.ts';
+import { ended, place, startProgram } from '../test/support/processes.ts';
+
+interface SandboxProcess {
+  /** The environment of commands that use it. */
+  readonly env: Record<string, string>;
+  stop(): Promise<void>;
+}
+
+/** Starts `petstore sandbox` on a free port with its own data. */
+export async function startSandbox(bin: string, options: readonly string[]): Promise<SandboxProcess> {
+  const at = place();
+  const own = ['--port', '0', '--data', join(at.dir, 'data'), '--key', 'sandbox_of_the_import'];
+  const child = startProgram(bin, at, ['sandbox', '--json', ...own, ...options]);
+  const gone = ended(child);
+  const url = await new Promise<string>((found, reject) => {
+    child.stdout?.on('data', (chunk: Buffer) => found((JSON.parse(chunk.toString()) as { url: string }).url));
+    void gone.then(({ err }) => reject(new Error(`the sandbox ended: ${err}`)));
+  });
+  return {
+    env: { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: 'sandbox_of_the_import' },
+    async stop() {
+      child.kill('SIGKILL');
+      await gone;
+    },
+  };
+}
+
+/** Waits until the service of a place lists more categories than now. */
+export async function untilCreated({ env }: Pick<Place, 'env'>): Promise<void> {
+  const count = async (): Promise<number | undefined> => {
+    const headers = { authorization: `Bearer ${env['PETSTORE_API_KEY']}` };
+    const response = await fetch(`${env['PETSTORE_BASE_URL']}/categories`, { headers }).catch(() => undefined);
+    const listed: unknown = await response?.json().catch(() => undefined);
+    return Array.isArray(listed) ? listed.length : undefined;
+  };
+  let before: number | undefined;
+  for (let now = before; before === undefined || (now ?? 0) <= before; now = await count()) {
+    before ??= now;
+    await new Promise((done) => setTimeout(done, 20));
+  }
+}
