@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { hasModes, hasShell, hasSilentBacklog } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
@@ -11,6 +11,7 @@ import type { Outcome, Place } from '../support/processes.ts';
 import { BASE_ENV, ended, place } from '../support/processes.ts';
 import { BIN, KEY, petstore, savedPlace } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { inProcess } from '../support/world.ts';
 
 let service: HttpFake;
 beforeAll(async () => {
@@ -23,17 +24,12 @@ const CREATE = ['categories', 'create', '--name', 'x'];
 const LISTED = '[{"id":1,"name":"cat"}]\n';
 
 // Runs as an unprivileged user, since permissions do not restrict root.
-function unprivileged(
-  { dir }: Place,
-  args: readonly string[],
-  env: Record<string, string>,
-  stdin = '',
-): Promise<Outcome> {
-  chmodSync(dir, 0o755);
+function unprivileged({ dir }: Place, args: readonly string[], env: Record<string, string>): Promise<Outcome> {
+  chmodSync(dir, 0o777);
   const user = process.getuid?.() === 0 ? { uid: 54_321, gid: 54_321 } : {};
   const child = spawn(process.execPath, [BIN, ...args], { env: { ...BASE_ENV, ...env }, cwd: dir, ...user });
   child.stdin?.on('error', () => undefined);
-  child.stdin?.end(stdin);
+  child.stdin?.end(KEY);
   return ended(child);
 }
 
@@ -59,7 +55,7 @@ describe.runIf(hasModes)('in an unusual environment', () => {
     expect(await unprivileged(at, ['--help'], env)).toMatchObject({ code: 0, err: '' });
     const list = await unprivileged(at, LIST, { ...env, PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: service.url });
     expect(list).toMatchObject({ code: 0, out: LISTED, err: expect.not.stringMatching(/\n\s+at /) });
-    const login = await unprivileged(at, ['auth', 'login', '--url', service.url], env, KEY);
+    const login = await unprivileged(at, ['auth', 'login', '--url', service.url], env);
     expect(login).toMatchObject({ code: 9, out: '', err: expect.stringContaining(problem) });
     // The working directory is unchanged.
     expect(readdirSync(at.dir)).toEqual([]);
@@ -67,11 +63,8 @@ describe.runIf(hasModes)('in an unusual environment', () => {
 
   test('a login and a list succeed without a home directory with PETSTORE_CONFIG_DIR and PETSTORE_STATE_DIR', async () => {
     const at = place();
-    const own = join(at.dir, 'own');
-    mkdirSync(own);
-    chmodSync(own, 0o777);
-    const env = { ...homeless, PETSTORE_CONFIG_DIR: join(own, 'c'), PETSTORE_STATE_DIR: join(own, 's') };
-    expect(await unprivileged(at, ['auth', 'login', '--url', service.url], env, KEY)).toMatchObject({ code: 0 });
+    const env = { ...homeless, PETSTORE_CONFIG_DIR: join(at.dir, 'c'), PETSTORE_STATE_DIR: join(at.dir, 's') };
+    expect(await unprivileged(at, ['auth', 'login', '--url', service.url], env)).toMatchObject({ code: 0 });
     expect(await unprivileged(at, LIST, env)).toMatchObject({ code: 0, out: LISTED });
   });
 });
@@ -92,19 +85,17 @@ test.runIf(hasSilentBacklog)('requests exit with 6 at the timeout if the connect
       });
     });`;
   const full = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void full.kill());
   const [port] = (await once(full.stdout, 'data')) as [Buffer];
   const at = savedPlace(`http://127.0.0.1:${port}/v1`);
   const limits = ['--timeout', '700ms', '--max-retries', '0'];
-  const runs = [LIST, CREATE].map((args) => petstore(at, [...args, ...limits]));
+  const runs = [LIST, CREATE].map((args) => inProcess([...args, ...limits], at));
   for (const run of await Promise.all(runs)) expect(run).toMatchObject({ code: 6, out: '' });
-  full.kill();
 });
 
 test('petstore exits with 1 if the event loop runs empty before the command ends', async () => {
   // A write that never completes.
   const preload = 'data:text/javascript,process.stdout.write=()=>true';
-  expect(await petstore(place({ NODE_OPTIONS: `--import=${preload}` }), ['--help'])).toMatchObject({
-    code: 1,
-    out: '',
-  });
+  const { code, out } = await petstore(place({ NODE_OPTIONS: `--import=${preload}` }), ['--help']);
+  expect([code, out]).toEqual([1, '']);
 });
