@@ -116,6 +116,7 @@ const password = 'user name or password rejected';
 test.each([
   ['PETSTORE_STATE_URL', password, 'check PETSTORE_STATE_PASSWORD and the user in PETSTORE_STATE_URL'],
   ['stateUrl', password, 'check statePassword and the user in stateUrl'],
+  ['stateUrl', 'permission denied', 'grant the user in stateUrl the permissions that docs/fleet.md lists'],
   ['stateUrl', 'ERR DB index is out of range', 'correct the number at the end of stateUrl'],
   ['PETSTORE_STATE_URL', 'ERR unknown command', 'correct PETSTORE_STATE_URL'],
 ])('the hint about a server from %s with the error "%s" is: %s', (from, error, hint) => {
