@@ -43,7 +43,6 @@ export async function runKeyCommand(commandLine: string, from: string, context: 
       }),
       pause(TIMEOUT_MS).then(() => 'no key within 30s'),
     ]);
-    child.kill('SIGKILL');
     if (child.pid !== undefined) await Promise.race([closed, pause(DRAIN_MS)]);
     const [key = ''] = stdout()
       .replace(/^\ufeff/, '')

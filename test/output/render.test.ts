@@ -63,6 +63,12 @@ test.each([
   expect(printed).toBe(`name\n${field}\n`);
 });
 
+test('a key in a table is redacted before its cell is truncated', async () => {
+  const redact = (text: string): string => text.replaceAll('secret-key', '[redacted]');
+  const render = await loadRenderer('table', view, { ...terminal, columns: 8, redact });
+  expect([...render([{ id: 1, name: 'secret-key' }])].join('')).toContain('[redact…');
+});
+
 test('bytes are written unchanged to a pipe and as text to a terminal', async () => {
   const raw: View<Uint8Array> = { bytes: (data) => data, text: () => ['as text\n'] };
   const bytes = new Uint8Array([0xff, 0x1b, 0x0a]);

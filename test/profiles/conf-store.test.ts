@@ -96,11 +96,17 @@ test.each(['__proto__', 'a.b', '', '../x'])('saving a profile named %j is reject
   expect(fs.existsSync(dir)).toBe(false);
 });
 
-test.each(['constructor', '0', 'active'])('a profile with the unusual name %j is saved and read back', (name) => {
-  openConfStore(dir).save({ ...PROFILE, name });
-  expect(openConfStore(dir).get(name)).toEqual({ ...PROFILE, name });
-  expect(openConfStore(dir).active()).toBe('production');
-});
+test.each(['constructor', '0', 'active'])(
+  'a profile with the unusual name %j is saved, and active until it is removed',
+  (name) => {
+    const store = openConfStore(dir);
+    store.save({ ...PROFILE, name });
+    store.activate(name);
+    expect([store.get(name), store.active()]).toEqual([{ ...PROFILE, name }, name]);
+    store.remove(name);
+    expect([store.get(name), store.active()]).toEqual([undefined, 'production']);
+  },
+);
 
 test.each([
   ['profile', 'remove', undefined, []],
