@@ -74,17 +74,15 @@ async function ask(
   // Ctrl-D, and a terminal that was closed.
   lines.on('close', end).on('error', end);
   if (hidden) await stderr.write(message);
-  let answer: string | undefined;
   try {
-    answer = await lines.question(hidden ? '' : message, { signal: AbortSignal.any([signal, ended.signal]) });
-    return answer;
+    return await lines.question(hidden ? '' : message, { signal: AbortSignal.any([signal, ended.signal]) });
   } catch {
     throw signal.reason ?? new PetstoreError('interrupted', 'interrupted');
   } finally {
     lines.close();
     // Flush readline's output before anything else is written.
     await new Promise<void>((done) => output.end(done));
-    // Only the Enter of a visible answer has ended the line.
-    if (hidden || answer === undefined) await stderr.write('\n');
+    // Readline has ended the line of a visible prompt.
+    if (hidden) await stderr.write('\n');
   }
 }

@@ -71,5 +71,5 @@ test.each([
   const answer = expect(askYesNo(io, 'really?')).rejects.toMatchObject({ kind: 'interrupted', message });
   await type(typed);
   await answer;
-  expect(shown().endsWith('\n')).toBe(true);
+  expect(shown()).toMatch(/y\/N\] [^\n]*\n$/);
 });
