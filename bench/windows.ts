@@ -139,7 +139,9 @@ class WindowsMachine {
   async type(command: readonly string[], steps: readonly Step[]): Promise<{ code: number | string; screen: string }> {
     const at = { dir: '/', env: { PATH: process.env['PATH'] ?? '' } };
     const inside = ['unshare', ...this.#arguments(['wine', ...command], this.#preload)];
-    return runInTerminal(inside, at, { steps, columns: 100, rows: 30, timeoutMs: 60_000 });
+    return runInTerminal(inside, at, { steps, columns: 100, rows: 30, timeoutMs: 60_000 }).catch(
+      ({ message: screen }: Error) => ({ code: 'a text did not appear', screen }),
+    );
   }
 
   remove(): void {

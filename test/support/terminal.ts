@@ -1,7 +1,8 @@
 // Runs a command in a pseudo-terminal, types text, and reports the state of the terminal afterwards; pictures its screen.
-import type { ChildProcess } from 'node:child_process';
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, constants as files, openSync, write } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadStream } from 'node:tty';
 import { open } from '@lydell/node-pty';
 import xterm from '@xterm/headless';
@@ -31,19 +32,12 @@ export interface TerminalOptions {
   readonly timeoutMs?: number;
 }
 
-export interface TerminalOutcome {
-  /** As a shell reports it: 128 + N after signal N. */
-  readonly code: number;
-  /** The signal that ended the command, SIGKILL after the timeout. */
-  readonly signal: NodeJS.Signals | undefined;
+/** `out` is the output in the pipe. */
+export interface TerminalOutcome extends Outcome {
   /** All output on the terminal. */
   readonly screen: string;
-  /** The output on stdout if it is a pipe. */
-  readonly stdout: string;
   /** True if line mode, echo and signals of the terminal are on, as before. */
   readonly cooked: boolean;
-  /** The number of steps whose text did not appear. */
-  readonly stepsLeft: number;
 }
 
 // Delay before typing, since a terminal drops pending output at Ctrl-C.
@@ -56,89 +50,72 @@ const CLOSE_INHERITED = 'for fd in $(ls /dev/fd); do if [ "$fd" -gt 2 ]; then ev
 const ON_TERMINAL = `${CLOSE_INHERITED}exec "$@" <"$0" >"$0" 2>"$0"`;
 const STDOUT_PIPED = `${CLOSE_INHERITED}exec "$@" <"$0" 2>"$0"`;
 
-/** Runs a command, and performs each step when its text appears after that of the previous step. */
+/**
+ * Runs a command, and performs each step when its text appears after that of the previous step.
+ * @throws Error if a text does not appear before the command ends
+ */
 export async function runInTerminal(
   command: readonly string[],
   at: Place,
   options: TerminalOptions = {},
 ): Promise<TerminalOutcome> {
-  const { columns = 80, rows = 24, steps = [], stdoutPiped = false, timeoutMs = 20_000 } = options;
-  const { master, slave, name } = openTerminal(columns, rows);
-  const child = startOn(name, command, at, stdoutPiped);
-  const left = [...steps];
-  let screen = '';
-  let seen = 0;
-  let isTyping = false;
-  const typeNext = (): void => {
-    const [step] = left;
-    if (isTyping || !step || !screen.includes(step.after, seen)) return;
-    isTyping = true;
-    setTimeout(() => {
-      left.shift();
-      seen = screen.indexOf(step.after, seen) + step.after.length;
-      if (step.send) master.write(step.send);
-      if (step.signal) child.kill(step.signal);
-      isTyping = false;
-      typeNext();
-    }, REACTION_MS);
+  const { child, master, slave, shown, endOf } = startInTerminal(command, at, options);
+  const left = [...(options.steps ?? [])];
+  const performSteps = async (): Promise<void> => {
+    for (let seen = 0; left[0]; left.shift()) {
+      const { after, send, signal } = left[0];
+      seen = await endOf(after, seen);
+      await sleep(REACTION_MS);
+      if (send) master.write(send);
+      if (signal) child.kill(signal);
+    }
   };
-  const seenAll = new Promise<void>((resolve) => {
-    master.on('data', (text: string) => {
-      screen += text;
-      if (screen.includes(END, screen.length - text.length - END.length)) resolve();
-      typeNext();
-    });
-  });
-  const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
-  const { code, signal, out } = await ended(child);
-  clearTimeout(timer);
+  void performSteps();
+  const outcome = await ended(child);
   write(slave, END, () => undefined);
-  await seenAll;
+  const end = await endOf(END);
   const modes = stty(slave, '-a');
   master.destroy();
   closeSync(slave);
-  return {
-    code,
-    signal,
-    screen: screen.slice(0, screen.lastIndexOf(END)),
-    stdout: out,
-    cooked: ['icanon', 'echo', 'isig'].every((mode) => modes.includes(mode)),
-    stepsLeft: left.length,
-  };
+  const screen = shown().slice(0, end - END.length);
+  if (left[0]) throw new Error(`${JSON.stringify(left[0].after)} did not appear on the terminal:\n${screen}`);
+  return { ...outcome, screen, cooked: ['icanon', 'echo', 'isig'].every((mode) => modes.includes(mode)) };
 }
 
 /** Closes the terminal after a text has appeared. */
 export async function closeTerminal(command: readonly string[], at: Place, after: string): Promise<Outcome> {
-  const { master, slave, name } = openTerminal(80, 24);
-  const child = startOn(name, command, at);
-  let screen = '';
-  await new Promise<void>((found) =>
-    master.on('data', (text: string) => {
-      screen += text;
-      if (screen.includes(after)) found();
-    }),
-  );
+  const { child, master, slave, endOf } = startInTerminal(command, at);
+  await endOf(after);
   closeSync(slave);
   master.destroy();
   return ended(child);
 }
 
-function startOn(terminal: string, command: readonly string[], at: Place, stdoutPiped = false): ChildProcess {
-  return spawn('bash', ['-c', stdoutPiped ? STDOUT_PIPED : ON_TERMINAL, terminal, ...command], {
+function startInTerminal(command: readonly string[], at: Place, options: TerminalOptions = {}) {
+  const { columns = 80, rows = 24, stdoutPiped = false, timeoutMs = 20_000 } = options;
+  const { master, slave: reader, ptsName } = open({});
+  // A separate descriptor keeps the terminal open, since the returned reader would consume the input.
+  const slave = openSync(ptsName, files.O_RDWR | files.O_NOCTTY);
+  reader.destroy();
+  stty(slave, 'rows', String(rows), 'cols', String(columns));
+  const child = spawn('bash', ['-c', stdoutPiped ? STDOUT_PIPED : ON_TERMINAL, ptsName, ...command], {
     env: { TERM: 'xterm-256color', ...at.env },
     cwd: at.dir,
     detached: true,
     stdio: ['ignore', stdoutPiped ? 'pipe' : 'ignore', 'inherit'],
+    timeout: timeoutMs,
+    killSignal: 'SIGKILL',
   });
-}
-
-function openTerminal(columns: number, rows: number) {
-  const { master, slave: reader, ptsName: name } = open({});
-  // A separate descriptor keeps the terminal open, since the returned reader would consume the input.
-  const slave = openSync(name, files.O_RDWR | files.O_NOCTTY);
-  reader.destroy();
-  stty(slave, 'rows', String(rows), 'cols', String(columns));
-  return { master, slave, name };
+  let screen = '';
+  master.on('data', (text: string) => {
+    screen += text;
+  });
+  // Waits until a text is on the screen after a position, and returns the position of its end.
+  const endOf = async (text: string, from = 0): Promise<number> => {
+    while (!screen.includes(text, from)) await once(master, 'data');
+    return screen.indexOf(text, from) + text.length;
+  };
+  return { child, master, slave, shown: () => screen, endOf };
 }
 
 // Reads or sets the modes and size of the terminal.
