@@ -27,17 +27,17 @@ async function shop(rows: number) {
 test.runIf(hasSignals)(
   'an import after SIGINT finishes requests in flight and prints the command to resume, and a waiting import creates the rest',
   async () => {
-    const at = await shop(100);
+    const at = await shop(200);
     const first = start(at, ['categories', 'import', 'rows.csv', '--json', '--concurrency', '2']);
     const interrupted = ended(first);
     await expect.poll(at.listed, { timeout: 20_000 }).not.toEqual([]);
-    const second = start(at, ['categories', 'import', 'rows.csv']);
+    const second = start(at, ['categories', 'import', 'rows.csv', '--concurrency', '32']);
     const resumed = ended(second);
     await once(second.stderr as Readable, 'data');
     first.kill('SIGINT');
     const { code, out, err } = await interrupted;
     const { created, unknown, pending } = JSON.parse(out) as ImportDocument;
-    expect([code, unknown, created.length + pending]).toEqual([130, [], 100]);
+    expect([code, unknown, created.length + pending]).toEqual([130, [], 200]);
     const hint = 'run `petstore categories import rows.csv --json --concurrency 2` to resume';
     expect(JSON.parse(err)).toMatchObject({ error: { kind: 'interrupted', hint } });
     const rest = await resumed;
