@@ -5,11 +5,11 @@ import type { ClientOptions } from '../src/client.ts';
 import { createClient, PetstoreError } from '../src/client.ts';
 import { formatTime } from '../src/format.ts';
 import { startSandbox } from '../src/sandbox/start.ts';
-import type { FakeResponse, HttpFake, ReceivedRequest } from './support/http-fake.ts';
+import type { FakeResponse, HttpFake } from './support/http-fake.ts';
 import { errorResponse, startHttpFake } from './support/http-fake.ts';
-import { place, until } from './support/processes.ts';
-import { petstore } from './support/program.ts';
+import { until } from './support/processes.ts';
 import { tempDir } from './support/temp-dir.ts';
+import { inProcess } from './support/world.ts';
 
 const KEY = 'sandbox_client_test';
 
@@ -25,9 +25,7 @@ function open(options: Partial<ClientOptions>) {
   return client;
 }
 
-async function scripted(
-  respond: (request: ReceivedRequest) => FakeResponse | Promise<FakeResponse>,
-): Promise<HttpFake> {
+async function scripted(respond: () => FakeResponse | Promise<FakeResponse>): Promise<HttpFake> {
   const fake = await startHttpFake(respond);
   onTestFinished(fake.close);
   return fake;
@@ -62,8 +60,8 @@ test('with an exhausted quota a call and a command fail immediately, and the cal
   const { retryAt = 0 } = error;
   expect(retryAt).toBeGreaterThan(after);
   expect([before, after].map((now) => `try again ${formatTime(retryAt, now)}`)).toContain(error.hint);
-  const at = place({ PETSTORE_BASE_URL: shared.baseUrl, PETSTORE_API_KEY: KEY, PETSTORE_STATE_DIR: shared.stateDir });
-  const { code, out } = await petstore(at, ['categories', 'list', '--max-wait', '0']);
+  const env = { PETSTORE_BASE_URL: shared.baseUrl, PETSTORE_API_KEY: KEY, PETSTORE_STATE_DIR: shared.stateDir };
+  const { code, out } = await inProcess(['categories', 'list', '--max-wait', '0'], { env });
   expect({ code, out }).toEqual({ code: 5, out: '' });
 });
 
@@ -150,12 +148,11 @@ test('a signal that 40 calls share causes no warning from Node.js', async () => 
 test('errors of requests name the option to change or the host, and their causes have the system code', async () => {
   const fake = await scripted(() => 'silence');
   const client = open({ baseUrl: fake.url, maxRetries: 0 });
-  const message = 'the request timed out after 50 ms';
-  const hint = 'try again with a longer timeoutMs';
-  expect(await errorOf(client.categories.list({ timeoutMs: 50 }))).toMatchObject({ kind: 'network', message, hint });
-  const refused = await errorOf(open({ maxRetries: 0 }).categories.list());
-  expect(refused).toMatchObject({ kind: 'network', message: 'cannot connect to 127.0.0.1:1: connection refused' });
-  expect(refused).toMatchObject({ hint: 'check the connection', cause: { code: 'ECONNREFUSED' } });
+  const timedOut = { message: 'the request timed out after 50 ms', hint: 'try again with a longer timeoutMs' };
+  expect(await errorOf(client.categories.list({ timeoutMs: 50 }))).toMatchObject({ kind: 'network', ...timedOut });
+  const refused = { message: 'cannot connect to 127.0.0.1:1: connection refused', cause: { code: 'ECONNREFUSED' } };
+  const unreachable = open({ maxRetries: 0 });
+  expect(await errorOf(unreachable.categories.list())).toMatchObject({ hint: 'check the connection', ...refused });
 });
 
 test('a call with an invalid proxy variable is a usage error, and the client can be closed', async () => {
@@ -177,13 +174,11 @@ test('errors redact an API key that the service repeats', async () => {
 const dog = { id: 1, name: 'dog' };
 test.each<[string, FakeResponse, string, string]>([
   ['status 401', errorResponse(401, 'unauthorized', 'No.'), 'auth', 'auth'],
-  ['status 403', errorResponse(403, 'forbidden', 'No.'), 'rejected', 'rejected'],
   ['status 404', errorResponse(404, 'not_found', 'No.'), 'rejected', 'rejected'],
   ['status 429', errorResponse(429, 'slow', 'No.', { 'retry-after': '3600' }), 'rate_limited', 'rate_limited'],
   ['status 500', errorResponse(500, 'oops', 'No.'), 'service', 'unknown_outcome'],
   ['a redirect', { status: 302, headers: { location: 'https://pets.example/v1/categories' } }, 'service', 'service'],
   ['an HTML page', { body: '<html>', headers: { 'content-type': 'text/html' } }, 'service', 'unknown_outcome'],
-  ['status 202', { status: 202, body: dog }, 'service', 'unknown_outcome'],
   ['status 206', { status: 206, body: dog }, 'service', 'unknown_outcome'],
   ['a reset', 'reset', 'network', 'unknown_outcome'],
 ])('%s is an error with a hint that names no command', async (_what, response, ofList, ofCreate) => {
@@ -215,12 +210,9 @@ test('a client that is closed waits for calls in progress, and rejects later cal
 
 test.each([
   ['no options', undefined, 'usage', 'baseUrl'],
-  ['a string', 'https://pets.example/v1', 'usage', 'must be an object'],
   ['a URL that is not a string', { baseUrl: new URL('https://pets.example/v1') }, 'usage', 'baseUrl'],
-  ['an http URL', { baseUrl: 'http://pets.example/v1' }, 'usage', 'baseUrl'],
   ['a key with a space', { apiKey: 'a b' }, 'auth', 'a space'],
   ['an undefined key', { apiKey: undefined }, 'auth', 'apiKey'],
-  ['a key that is not a string', { apiKey: 12_345_678 }, 'auth', 'apiKey'],
   ['an unknown option', { timeout: 5 }, 'usage', 'unknown option "timeout"'],
   ['a timeout of 0', { timeoutMs: 0 }, 'usage', 'timeoutMs'],
   ['a fractional number of retries', { maxRetries: 0.5 }, 'usage', 'maxRetries'],
@@ -229,8 +221,7 @@ test.each([
   ['an invalid state URL', { stateUrl: 'x' }, 'usage', 'stateUrl'],
 ])('createClient with %s throws a PetstoreError', (_what, options, kind, message) => {
   const valid = { baseUrl: 'https://pets.example/v1', apiKey: KEY };
-  const given = typeof options === 'object' ? { ...valid, ...options } : options;
-  const create = (): unknown => createClient(given as ClientOptions);
+  const create = (): unknown => createClient((options && { ...valid, ...options }) as ClientOptions);
   expect(create).toThrow(PetstoreError);
   expect(create).toThrow(expect.objectContaining({ kind, message: expect.stringContaining(message) }));
 });
