@@ -96,14 +96,20 @@ test('the sandbox logs each request as one line with time, method, path, status 
   await get(url, key);
   await get(url, 'another_users_key_9999', `/%1b[31m/${key}?key=another_users_key_9999`);
   await stop();
-  const faulty = await serve(['--fault', '500'], { clock });
-  await get(faulty.url, key);
-  await faulty.stop();
-  expect([...err().split('\n'), ...faulty.err().split('\n')]).toEqual([
+  const lines = err().split('\n');
+  for (const fault of ['500', 'latency=0.1s']) {
+    const faulty = await serve(['--fault', fault], { clock });
+    await get(faulty.url, key);
+    await faulty.stop();
+    lines.push(...faulty.err().split('\n'));
+  }
+  expect(lines).toEqual([
     '09:05:07 GET /v1/categories 200, 59 left',
     '09:05:07 GET /v1/%1b[31m/[redacted]?[redacted] 404, 60 left',
     '',
     '09:05:07 GET /v1/categories 500, 59 left, fault 500',
+    '',
+    '09:05:07 GET /v1/categories 200, 59 left, fault latency',
     '',
   ]);
 });
