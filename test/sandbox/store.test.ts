@@ -11,43 +11,30 @@ import { place, until } from '../support/processes.ts';
 import { start } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
-import { dataFileWith } from './support.ts';
+import { dataFileWith, send } from './support.ts';
 
-interface Listed {
-  readonly id: number;
-  readonly name: string;
-}
-
+/** Starts a sandbox in its own process. */
 async function startShared(dataFile: string) {
   const options = ['--json', '--port', '0', '--data', dataFile, '--plan', 'enterprise'];
   const child = start(place(), ['sandbox', ...options]);
   const [line] = await once(child.stdout as Readable, 'data');
   const { url, key } = JSON.parse(String(line)) as { url: string; key: string };
+  // On a busy machine the server may close an idle connection just as it is used again.
+  const headers = { 'content-type': 'application/json', connection: 'close' };
+  const create = async (name: string): Promise<number> => {
+    const body = JSON.stringify({ name });
+    const { status, json } = await send(Number(new URL(url).port), 'POST', '/v1/categories', { key, headers, body });
+    expect(status).toBe(201);
+    return json.id;
+  };
   const stop = (): Promise<unknown> => {
     child.kill('SIGKILL');
     return once(child, 'exit');
   };
-  return { url, key, stop };
+  return { create, stop };
 }
 
-// Rejects unless the response is 201.
-async function createAt({ url, key }: { url: string; key: string }, name: string): Promise<number> {
-  const response = await fetch(`${url}/categories`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${key}`,
-      'content-type': 'application/json',
-      // On a busy machine the server may close an idle connection just as it is used again.
-      connection: 'close',
-    },
-    body: JSON.stringify({ name }),
-  });
-  const text = await response.text();
-  if (response.status !== 201) throw new Error(`status ${response.status}: ${text}`);
-  return (JSON.parse(text) as Listed).id;
-}
-
-const listOf = (store: Store): Listed[] => JSON.parse(store.list());
+const listOf = (store: Store): { id: number; name: string }[] => JSON.parse(store.list());
 
 test.each(['b', 'b.log', 'b.1.log', 'b.12.log'])('the data file %s is stored as b.1.log', (name) => {
   const dir = tempDir();
@@ -108,7 +95,7 @@ test('twenty clients of two sandbox processes that are killed three times lose n
     const work = async (client: number): Promise<void> => {
       for (let number = 0; ; number++) {
         const name = `round ${round}, client ${client}, number ${number}`;
-        acknowledged.set(name, await createAt(sandboxes[client % 2 === 0 ? 0 : 1], name));
+        acknowledged.set(name, await sandboxes[client % 2 === 0 ? 0 : 1].create(name));
       }
     };
     const clients = Array.from({ length: 20 }, (_, client) => work(client).catch(() => undefined));
