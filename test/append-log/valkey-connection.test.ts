@@ -6,7 +6,6 @@ import type { ServerAddress } from '../../src/append-log/valkey-connection.ts';
 import { StateServerError, script, ValkeyConnection } from '../../src/append-log/valkey-connection.ts';
 import { systemClock } from '../../src/clock.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
-import type { ScriptedRedis } from '../support/scripted-redis.ts';
 import { scriptedRedis } from '../support/scripted-redis.ts';
 
 const withServer = test.runIf(hasStateServer);
@@ -29,7 +28,7 @@ async function connected(port: number, more: Partial<ServerAddress> = {}): Promi
   return connection;
 }
 
-async function scripted(respond: Parameters<typeof scriptedRedis>[0]): Promise<ScriptedRedis> {
+async function scripted(respond: Parameters<typeof scriptedRedis>[0]) {
   const server = await scriptedRedis(respond);
   open.push(server);
   return server;

@@ -1,9 +1,10 @@
 // The choice of the proxy, by the rules of curl, and the errors of failing proxies.
+
+import type { Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { proxyFor } from '../../src/http/proxy.ts';
 import { createTransport } from '../../src/http/transport.ts';
 import type { TransportError } from '../../src/http/types.ts';
-import type { Script } from '../support/raw-server.ts';
 import { startRawServer } from '../support/raw-server.ts';
 
 const proxy = (url: string, env: Record<string, string>): string => proxyFor(new URL(url), env)?.href ?? 'no proxy';
@@ -64,32 +65,30 @@ async function failure(host: string, credentials = ''): Promise<TransportError> 
     );
 }
 
-async function startProxy(script: Script) {
-  const server = await startRawServer(script);
+async function startProxy(onRequest: (socket: Socket) => void) {
+  const server = await startRawServer(onRequest);
   onTestFinished(server.close);
   return { host: `127.0.0.1:${server.port}`, requests: server.requests };
 }
 
-const responding = (status: string): Script => ({
-  onRequest: (socket) => void socket.end(`HTTP/1.1 ${status}\r\n\r\n`),
-});
+const responding = (status: string) => (socket: Socket) => void socket.end(`HTTP/1.1 ${status}\r\n\r\n`);
 const ended = 'it closed the connection';
 
-test.each<[string, Script | undefined, string, string]>([
+test.each<[string, ((socket: Socket) => void) | undefined, string, string]>([
   ['refuses connections', undefined, 'proxy', 'cannot connect to proxy HOST: connection refused'],
   ['responds 407', responding('407 No'), 'proxy-auth', 'proxy HOST requires a user name and password (407)'],
   ['responds 403', responding('403 No'), 'proxy-refused', 'proxy HOST rejected the connection (403 Forbidden)'],
   ['responds 502', responding('502 No'), 'proxy', 'proxy HOST could not connect (502 Bad Gateway)'],
   ['responds 599', responding('599 \u001b[31mOdd'), 'proxy', 'proxy HOST could not connect (599)'],
-  ['ends', { onRequest: (socket) => void socket.end() }, 'proxy', `cannot connect to proxy HOST: ${ended}`],
+  ['ends', (socket) => void socket.end(), 'proxy', `cannot connect to proxy HOST: ${ended}`],
   [
     'does not speak HTTP',
-    { onConnect: (socket) => Boolean(socket.end('SSH-2.0-OpenSSH_9.2\r\n')) },
+    (socket) => void socket.end('SSH-2.0-OpenSSH_9.2\r\n'),
     'proxy',
     'cannot connect to proxy HOST: the service sent an invalid HTTP response',
   ],
-])('the error after a proxy that %s names the proxy', async (_what, script, reason, problem) => {
-  const host = script ? (await startProxy(script)).host : '127.0.0.1:9';
+])('the error after a proxy that %s names the proxy', async (_what, onRequest, reason, problem) => {
+  const host = onRequest ? (await startProxy(onRequest)).host : '127.0.0.1:9';
   expect(await failure(host)).toMatchObject({ reason, requestSent: false, detail: problem.replace('HOST', host) });
 });
 
@@ -98,6 +97,6 @@ test('a rejected proxy password is sent once, decoded, and never shown', async (
   const error = await failure(host, 'me:hun%40ter2@');
   expect(error.detail).toBe(`proxy ${host} rejected its user name or password (407)`);
   const sent = `Basic ${Buffer.from('me:hun@ter2').toString('base64')}`;
-  expect(requests.map(({ headers }) => headers.get('proxy-authorization'))).toEqual([sent]);
+  expect(requests.map(({ headers }) => headers['proxy-authorization'])).toEqual([sent]);
   expect(JSON.stringify(error) + error.stack).not.toMatch(/hun(%40|@)ter2/);
 });

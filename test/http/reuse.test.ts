@@ -9,7 +9,7 @@ const CREATED = response('201 Created', '{"id":1,"name":"x"}');
 
 async function serve(onSent: (socket: Socket) => void = () => undefined) {
   const onRequest = (socket: Socket): void => void socket.write(CREATED, () => onSent(socket));
-  const server = await startRawServer({ onRequest });
+  const server = await startRawServer(onRequest);
   const transport = createTransport({ baseUrl: `${server.origin}/v1`, key: 'k', version: '1', env: {}, now: Date.now });
   onTestFinished(async () => {
     await transport.close();

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { hasSignals } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { startHttpFake } from '../support/http-fake.ts';
 import type { Outcome, Place } from '../support/processes.ts';
 import { ended, place, until } from '../support/processes.ts';
 import { BIN, petstore, start } from '../support/program.ts';
@@ -36,18 +37,16 @@ const OWN_FILE = /profile-[a-z0-9_-]+\.json$/;
 // A service that repeats the key in every part of its response.
 let echo: RawServer;
 beforeAll(async () => {
-  echo = await startRawServer({
-    onRequest: (socket, request) => {
-      const [, status = '200'] = request.path.split('/');
-      const text = `${SECRET} ${encodeURIComponent(`Bearer ${SECRET}`)} ${BASE64} ${request.headers.get('authorization')}`;
-      const error = JSON.stringify({ code: SECRET, message: text, status: Number(status) });
-      const list = JSON.stringify([{ id: 1, name: SECRET, description: text, extra: { [SECRET]: BASE64 } }]);
-      const one = JSON.stringify({ id: 1, name: SECRET, description: text });
-      const body = Number(status) >= 300 ? error : request.method === 'GET' ? list : one;
-      const created = status === '200' && request.method === 'POST' ? '201' : status;
-      const headers = [`X-Echo: ${text}`, `Location: https://${SECRET}.example/${BASE64}`, `Sunset: ${text}`];
-      socket.end(response(`${created} ${SECRET}`, body, ...headers, `Deprecation: ${SECRET}`));
-    },
+  echo = await startRawServer((socket, request) => {
+    const [, status = '200'] = request.path.split('/');
+    const text = `${SECRET} ${encodeURIComponent(`Bearer ${SECRET}`)} ${BASE64} ${request.headers.authorization}`;
+    const error = JSON.stringify({ code: SECRET, message: text, status: Number(status) });
+    const list = JSON.stringify([{ id: 1, name: SECRET, description: text, extra: { [SECRET]: BASE64 } }]);
+    const one = JSON.stringify({ id: 1, name: SECRET, description: text });
+    const body = Number(status) >= 300 ? error : request.method === 'GET' ? list : one;
+    const created = status === '200' && request.method === 'POST' ? '201' : status;
+    const headers = [`X-Echo: ${text}`, `Location: https://${SECRET}.example/${BASE64}`, `Sunset: ${text}`];
+    socket.end(response(`${created} ${SECRET}`, body, ...headers, `Deprecation: ${SECRET}`));
   });
   return echo.close;
 });
@@ -132,9 +131,9 @@ test('the password of a proxy is not shown', async () => {
 test.runIf(hasSignals && existsSync('/proc/self/cmdline'))(
   'arguments of processes, debug output and reports of Node.js show no API key and no state server password',
   async () => {
-    const silent = await startRawServer({});
+    const silent = await startHttpFake(() => 'silence');
     onTestFinished(silent.close);
-    const home = at(`${silent.origin}/v1`);
+    const home = at(silent.url);
     const debug = {
       NODE_DEBUG: 'undici,http,net,tls',
       NODE_OPTIONS: '--report-on-signal --report-directory=.',

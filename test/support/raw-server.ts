@@ -1,54 +1,27 @@
-// A server that sends raw bytes, for responses that an HTTP library cannot send.
+// Servers that send raw bytes, for responses that an HTTP library cannot send.
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
 import { Readable } from 'node:stream';
-
-export interface RawRequest {
-  readonly method: string;
-  readonly path: string;
-  /** Names in lower case. */
-  readonly headers: ReadonlyMap<string, string>;
-  readonly body: string;
-}
-
-export interface Script {
-  /** Called for each connection; if it returns true, no request is read. */
-  onConnect?(socket: Socket): boolean;
-  /** Called for each request head; if it returns true, the body is not read. */
-  onHead?(socket: Socket, request: RawRequest): boolean;
-  /** Called for each complete request. */
-  onRequest?(socket: Socket, request: RawRequest): void;
-}
-
-export interface RawServer {
-  readonly origin: string;
-  readonly port: number;
-  /** The requests whose head was read. */
-  readonly requests: RawRequest[];
-  connections(): number;
-  close(): void;
-}
+import { text } from 'node:stream/consumers';
+import type { ReceivedRequest } from './http-fake.ts';
 
 /** Starts a server on a free port of 127.0.0.1; `close` closes its connections. */
-export async function startRawServer(script: Script): Promise<RawServer> {
-  const requests: RawRequest[] = [];
+export async function startTcpServer(onConnection: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
-  let connections = 0;
   const server = createServer((socket) => {
-    connections++;
     sockets.add(socket);
     socket.on('error', () => undefined);
-    socket.on('close', () => sockets.delete(socket));
-    if (script.onConnect?.(socket)) return;
-    serve(socket, script, requests);
+    onConnection(socket);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   return {
     origin: `http://127.0.0.1:${port}`,
     port,
-    requests,
-    connections: () => connections,
+    connections: () => sockets.size,
     close: () => {
       for (const socket of sockets) socket.destroy();
       server.close();
@@ -56,38 +29,18 @@ export async function startRawServer(script: Script): Promise<RawServer> {
   };
 }
 
-function serve(socket: Socket, script: Script, requests: RawRequest[]): void {
-  let seen = '';
-  let headRead = false;
-  let over = false;
-  socket.on('data', (chunk) => {
-    if (over) return;
-    seen += chunk.toString('latin1');
-    const end = seen.indexOf('\r\n\r\n');
-    if (end < 0) return;
-    const request = parse(seen, end);
-    if (!headRead) {
-      headRead = true;
-      requests.push(request);
-      over = script.onHead?.(socket, request) === true;
-    }
-    if (over || request.body.length < Number(request.headers.get('content-length') ?? 0)) return;
-    requests[requests.length - 1] = request;
-    [seen, headRead] = ['', false];
-    script.onRequest?.(socket, request);
-  });
-}
+export type RawServer = Awaited<ReturnType<typeof startRawServer>>;
 
-function parse(raw: string, end: number): RawRequest {
-  const [line = '', ...lines] = raw.slice(0, end).split('\r\n');
-  const [method = '', path = ''] = line.split(' ');
-  const headers = new Map(
-    lines.map((one) => {
-      const colon = one.indexOf(':');
-      return [one.slice(0, colon).toLowerCase(), one.slice(colon + 1).trim()] as const;
-    }),
-  );
-  return { method, path, headers, body: raw.slice(end + 4) };
+/** Starts an HTTP server whose responses are written to the socket; `requests` holds the complete requests. */
+export async function startRawServer(onRequest: (socket: Socket, request: ReceivedRequest) => void) {
+  const requests: ReceivedRequest[] = [];
+  const receive = ({ method = '', url: path = '', headers, socket }: IncomingMessage, body: string): void => {
+    requests.push({ method, path, headers, body });
+    onRequest(socket, { method, path, headers, body });
+  };
+  const parser = createHttpServer(async (incoming) => receive(incoming, await text(incoming)));
+  parser.on('connect', (incoming) => receive(incoming, ''));
+  return { ...(await startTcpServer((socket) => void parser.emit('connection', socket))), requests };
 }
 
 /**
