@@ -326,6 +326,14 @@ test('a ticket allows its request until its lease ends or a block begins', () =>
   expect(isGranted('early')(1100)).toBe(false);
 });
 
+test('a ticket no longer allows its request once a response shows that nothing is left of the window', () => {
+  const state = play(`${OPEN} left=5, 40000 take a b, 40010 ok a left=0`);
+  const isGranted = (id: string) => (at: number) => stillGranted(state, id, START + at);
+  expect([40_020, 60_999, 61_000].map(isGranted('b'))).toEqual([false, false, true]);
+  play('40030 unsent b, 61000 take probe', state);
+  expect(isGranted('probe')(61_000)).toBe(true);
+});
+
 test(`at most ${RULES.unconfirmedKept} requests without a response are remembered`, () => {
   const state = play(`${OPEN} left=5000 limit=5000`);
   for (let id = 0; id < RULES.unconfirmedKept + 5; id++) play(`1 take x${id}, 2 lost x${id}`, state);
