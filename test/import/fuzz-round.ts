@@ -1,6 +1,7 @@
 // A random service and a user who follows every hint, in virtual time.
 import { PetstoreError } from '../../src/errors.ts';
 import { importError } from '../../src/import/import-error.ts';
+import { seededRandom } from '../../src/sandbox/faults.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import type { Fate } from './fake-service.ts';
 import { countOf, FakeImport, FakeService, named, respelled } from './fake-service.ts';
@@ -46,20 +47,9 @@ export interface RoundResult {
   readonly alters: boolean;
 }
 
-/** Numbers in [0, 1) from a seed (xorshift). */
-function draws(seed: number): () => number {
-  let state = (seed * 2654435761) >>> 0 || 1;
-  return () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) / 2 ** 32;
-  };
-}
-
 /** @param trace receives what happens, for one round that failed */
 export async function playRound(seed: number, trace: (line: string) => void = () => undefined): Promise<RoundResult> {
-  const random = draws(seed);
+  const random = seededRandom(seed);
   const chance = (share: number): boolean => random() < share;
   const int = (below: number): number => Math.floor(random() * below);
   const pick = <T>(some: readonly T[]): T => some[int(some.length)] as T;

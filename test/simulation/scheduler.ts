@@ -1,7 +1,7 @@
 // Virtual time: the events of the world, in an order that the seed determines.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../../src/clock.ts';
-import { draws } from '../support/draws.ts';
+import { seededRandom } from '../../src/sandbox/faults.ts';
 
 /** Epoch milliseconds at which every world begins. */
 export const EPOCH = Date.parse('2026-11-21T12:00:00.250Z');
@@ -150,7 +150,7 @@ export class Scheduler {
       now: () => Math.floor(EPOCH + this.now + owner.machine.skewMs),
       monotonic: () => this.now + 1000,
       // Each process has its own draws, so that a changed program does not change the rest of the world.
-      random: draws(owner.pid * 104_729 + Math.floor(this.now)),
+      random: seededRandom(owner.pid * 104_729 + Math.floor(this.now)),
       sleep: (ms, signal) => {
         if (!(ms >= 0)) return Promise.reject(new RangeError(`sleep(${ms})`));
         return new Promise((resolve, reject) => {

@@ -5,7 +5,7 @@ import { PetstoreError } from '../../src/errors.ts';
 import type { Context } from '../../src/io.ts';
 import { run as runProgram } from '../../src/program.ts';
 import { Redactor } from '../../src/redact.ts';
-import { draws } from '../support/draws.ts';
+import { seededRandom } from '../../src/sandbox/faults.ts';
 import { formatDisks, root } from './disks.ts';
 import { Expectations } from './expectations.ts';
 import type { Cause } from './faults.ts';
@@ -42,7 +42,7 @@ const LOCK_MS = 13_000;
 const MAX_WAITS: Readonly<Record<string, number>> = { '10s': 10_000, '70s': 70_000, '5m': 300_000, '48h': 172_800_000 };
 
 export function planWorld(seed: number) {
-  const random = draws(seed * 7919 + 1);
+  const random = seededRandom(seed * 7919 + 1);
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
   const chance = (share: number): boolean => random() < share;
   const upTo = (count: number): number => Math.floor(random() * count);
@@ -147,7 +147,7 @@ class World {
   constructor(plan: WorldPlan) {
     this.#plan = plan;
     const { serverMs, connectMs, hasStateServer: shared } = plan;
-    const scheduler = new Scheduler(draws(plan.seed * 104729 + 7));
+    const scheduler = new Scheduler(seededRandom(plan.seed * 104729 + 7));
     this.#scheduler = scheduler;
     const trace = new Trace(scheduler);
     this.#trace = trace;
@@ -185,7 +185,7 @@ class World {
       onServerLoss: () => this.#loseLocks(),
     });
     this.#faults = faults;
-    const bytes = draws(plan.seed + 99);
+    const bytes = seededRandom(plan.seed + 99);
     formatDisks();
     setSurroundings({
       network: new Network({ scheduler, service, faults, invariants, trace, connectMs }),

@@ -1,9 +1,11 @@
 // An HTTP server whose responses come from a function of the test, and that keeps all requests.
 // For invalid HTTP use raw-server.ts, for rate limits limited-service.ts or the sandbox.
-import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { IncomingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 export interface ReceivedRequest {
   readonly method: string;
@@ -38,12 +40,13 @@ export async function startHttpFake(
 ): Promise<HttpFake> {
   const requests: ReceivedRequest[] = [];
   const listener: RequestListener = async (incoming, response) => {
-    const request = await receive(incoming);
+    const { method = '', url: path = '', headers } = incoming;
+    const request = { method, path, headers, body: await text(incoming) };
     requests.push(request);
     send(response, await respond(request));
   };
   const server = tls ? createTlsServer(tls, listener) : createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   // The test certificate is for localhost.
   const origin = tls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
@@ -68,13 +71,6 @@ export function quotaHeaders(remaining = 57): Record<string, string> {
 /** A response in the service's Error shape. */
 export function errorResponse(status: number, code: string, message: string, headers = {}): FakeResponse {
   return { status, body: { code, message, status }, headers };
-}
-
-async function receive(incoming: IncomingMessage): Promise<ReceivedRequest> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of incoming) chunks.push(chunk as Buffer);
-  const { method = '', url: path = '', headers } = incoming;
-  return { method, path, headers, body: Buffer.concat(chunks).toString() };
 }
 
 function send(response: ServerResponse, content: FakeResponse): void {

@@ -1,10 +1,12 @@
 // A Valkey or Redis server for a test, which can be killed, suspended and restarted.
 import type { ChildProcess } from 'node:child_process';
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { tempDir } from './temp-dir.ts';
 import { TEST_CERT, TEST_KEY } from './tls.ts';
@@ -67,7 +69,7 @@ export class RedisServer {
     // A server accepts connections before its data is loaded.
     while ((await this.command('PING').catch(() => '-LOADING')).startsWith('-LOADING')) {
       if (child.exitCode !== null) throw new Error(`${program} ended with code ${child.exitCode}`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await sleep(20);
     }
   }
 
@@ -76,7 +78,8 @@ export class RedisServer {
     const child = this.#child;
     this.#child = undefined;
     if (!child || child.exitCode !== null) return;
-    await new Promise((resolve) => child.once('exit', resolve).kill('SIGKILL'));
+    child.kill('SIGKILL');
+    await once(child, 'exit');
   }
 
   /** Suspends the server, which keeps its connections and accepts new ones. */
@@ -89,17 +92,13 @@ export class RedisServer {
   }
 
   /** Sends one command and returns the raw reply. */
-  command(...words: readonly string[]): Promise<string> {
-    return new Promise((resolve, reject) => {
-      const at = { port: this.port, host: '127.0.0.1' };
-      const socket = this.#options.tls ? connectTls({ ...at, rejectUnauthorized: false }) : connect(at);
-      socket.on('error', reject);
-      socket.once('data', (data) => {
-        resolve(data.toString());
-        socket.destroy();
-      });
-      socket.write(`*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`);
-    });
+  async command(...words: readonly string[]): Promise<string> {
+    const at = { port: this.port, host: '127.0.0.1' };
+    const socket = this.#options.tls ? connectTls({ ...at, rejectUnauthorized: false }) : connect(at);
+    socket.write(`*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`);
+    const [reply] = await once(socket, 'data');
+    socket.destroy();
+    return String(reply);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -107,12 +106,10 @@ export class RedisServer {
   }
 }
 
-function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const probe = createServer();
-  return new Promise((resolve) => {
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => resolve(port));
-    });
-  });
+  await once(probe.listen(0, '127.0.0.1'), 'listening');
+  const { port } = probe.address() as AddressInfo;
+  await once(probe.close(), 'close');
+  return port;
 }

@@ -1,5 +1,5 @@
 // Models of real rate limiters, for simulations and HTTP servers.
-import { draws } from './draws.ts';
+import { seededRandom } from '../../src/sandbox/faults.ts';
 import type { LimiterOptions, Verdict } from './limiter.ts';
 import { Limiter } from './limiter.ts';
 import type { Service } from './simulation.ts';
@@ -61,7 +61,7 @@ export const changing = (limits: readonly number[], each: number, more: Partial<
 const refusing =
   (isRefused: (request: number, elapsed: number, draw: () => number) => boolean, retryAfter?: number): MakeService =>
   (startsAt, seed) => {
-    const draw = draws(seed * 7919);
+    const draw = seededRandom(seed * 7919);
     let count = 0;
     return { take: (now) => (isRefused(++count, now - startsAt, draw) ? refusal(retryAfter) : ALLOWED) };
   };

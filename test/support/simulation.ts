@@ -5,7 +5,7 @@ import { HttpClient } from '../../src/http/http-client.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 import { Ledger } from '../../src/rate-limit/ledger.ts';
-import { draws } from './draws.ts';
+import { seededRandom } from '../../src/sandbox/faults.ts';
 import { FakeClock } from './fake-clock.ts';
 import type { LimiterOptions, Verdict } from './limiter.ts';
 import { Limiter } from './limiter.ts';
@@ -41,7 +41,7 @@ export interface Simulation extends LimiterOptions {
 /** Runs the processes; `makespan` is the virtual time from the first request to the last response, milliseconds. */
 export async function simulate(options: Simulation) {
   const dir = tempDir();
-  const draw = draws(options.seed ?? 1);
+  const draw = seededRandom(options.seed ?? 1);
   const clock = new FakeClock(options.startsAt, draw);
   const service: Service = options.service ?? new Limiter(options);
   let inService = 0;
