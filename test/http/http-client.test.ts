@@ -1,6 +1,5 @@
 // Attempts, retries, waits and interruptions of the HTTP client, in virtual time.
-import { setImmediate } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { PetstoreError } from '../../src/errors.ts';
 import { HttpClient } from '../../src/http/http-client.ts';
 import type { HttpRequest, Transport, Wait } from '../../src/http/types.ts';
@@ -183,17 +182,6 @@ test.each([
     expect(waits[0]?.reason).toBe(sent > 1 ? 'backoff' : undefined);
   },
 );
-
-test('many requests in flight cause no warning about the listeners of their signal', async () => {
-  const warnings: Error[] = [];
-  const onWarning = (warning: Error): void => void warnings.push(warning);
-  process.on('warning', onWarning);
-  onTestFinished(() => void process.off('warning', onWarning));
-  const { sender } = scripted([{ status: 200, headers: headers(50) }]);
-  for (const request of [LIST, CREATE]) await Promise.all(Array.from({ length: 20 }, () => sender.send(request)));
-  await setImmediate();
-  expect(warnings).toEqual([]);
-});
 
 test('an interruption ends a wait immediately and leaves no ticket open', async () => {
   const { sender, sentAt, ledger, clock, interruptAfter } = scripted([{ status: 200, headers: headers(0) }]);
