@@ -1,4 +1,4 @@
-// Unusual environments: no home directory, inaccessible directories, connections that are never established.
+// Unusual environments: an old Node.js, no home directory, inaccessible directories, connections that are never established.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readdirSync } from 'node:fs';
@@ -98,4 +98,13 @@ test('petstore exits with 1 if the event loop runs empty before the command ends
   const preload = 'data:text/javascript,process.stdout.write=()=>true';
   const { code, out } = await petstore(place({ NODE_OPTIONS: `--import=${preload}` }), ['--help']);
   expect([code, out]).toEqual([1, '']);
+});
+
+test.each([
+  [[], /^error: petstore requires Node\.js 20\.18\.1 or newer; this is 20\.18\.0\nhint: update Node\.js\n$/],
+  [['--json'], /^\{"error":\{"kind":"usage",.*\}\}\n$/],
+])('Node.js 20.18.0 is rejected with the required version (%j)', async (format, err) => {
+  const preload = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.18.0'})";
+  const run = await petstore(place({ NODE_OPTIONS: `--import=${preload}` }), ['--version', ...format]);
+  expect(run).toEqual({ code: 2, out: '', err: expect.stringMatching(err) });
 });
