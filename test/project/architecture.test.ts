@@ -1,4 +1,4 @@
-// The rules of docs/architecture.md that the linter cannot check: layers, time, a comment at the top of each file.
+// The rules of docs/architecture.md that the linter cannot check: layers and time.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { expect, test } from 'vitest';
@@ -48,8 +48,4 @@ test('every source file is in a layer and imports only lower layers, except for 
 test('only clock.ts reads the time', () => {
   const reading = texts.filter(([, text]) => /^(?!\s*(?:\/\/|\/?\*)).*(?:\bDate\.now\(|new Date\(\))/m.test(text));
   expect(reading.map(([file]) => file)).toEqual(['clock.ts']);
-});
-
-test('every source file begins with a comment on its purpose', () => {
-  expect(texts.filter(([, text]) => !/^\/\/ \S.{15,}/.test(text))).toEqual([]);
 });

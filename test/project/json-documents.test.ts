@@ -1,8 +1,8 @@
 // docs/cli.md lists every field of the JSON documents that commands print.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { startHttpFake } from '../support/http-fake.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { quotaHeaders, startHttpFake } from '../support/http-fake.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
 
@@ -22,12 +22,15 @@ function fieldsOf(value: unknown): string[] {
   return Object.entries(value).flatMap(([name, part]) => [name, ...fieldsOf(part)]);
 }
 
-function undocumented(command: string, document: string): string[] {
-  const documented = [...(rows.get(command) ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name);
-  return [...new Set(fieldsOf(JSON.parse(document)))].filter((name) => !documented.includes(name));
-}
-
 const dir = tempDir();
+
+/** Runs a command; `undocumented` holds the fields of its document that docs/cli.md does not list. */
+async function run(command: string, more: string, stdin = '') {
+  const { code, out } = await inProcess(`${command} ${more} --json`.split(/ +/), { dir, stdin });
+  const document = JSON.parse(out);
+  const documented = [...(rows.get(command) ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name);
+  return { code, document, undocumented: fieldsOf(document).filter((name) => !documented.includes(name)) };
+}
 
 test.each([
   ['categories create', '--name dog --description large -p sandbox'],
@@ -40,25 +43,18 @@ test.each([
   ['--version', ''],
 ])('docs/cli.md documents every field that `%s --json` prints', async (command, more) => {
   writeFileSync(join(dir, 'rows.csv'), 'name,description\ndog,other\ncat,small\n');
-  const { code, out } = await inProcess(`${command} ${more} --json`.split(/ +/), { dir });
-  expect([code, undocumented(command, out)]).toEqual([0, []]);
+  expect(await run(command, more)).toMatchObject({ code: 0, undocumented: [] });
 });
 
 test('docs/cli.md documents every field of a login, a blocked quota and a logout', async () => {
-  const service = await startHttpFake(({ method }) => {
-    const reset = String(Math.floor(Date.now() / 1000) + 30);
-    const headers = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset };
-    if (method === 'GET') return { body: [], headers: { ...headers, 'x-ratelimit-remaining': '50' } };
-    return { status: 429, headers: { ...headers, 'retry-after': '30' } };
-  });
-  const run = (line: string, stdin?: string) => inProcess(line.split(' '), { dir, ...(stdin && { stdin }) });
-  const login = await run(`auth login -p ci --url ${service.url} --json`, 'sk_secret_0123456789');
-  expect(undocumented('auth login', login.out)).toEqual([]);
-  expect((await run('categories create --name dog -p ci --max-wait 0')).code).toBe(5);
-  const quota = (await run('quota -p ci --json')).out;
-  expect(JSON.parse(quota).blocked).toMatchObject({ reason: 'retry_after', consecutive429s: 1 });
-  expect(undocumented('quota', quota)).toEqual([]);
-  const logout = await run('auth logout -p ci --json');
-  expect(undocumented('auth logout', logout.out)).toEqual([]);
-  service.close();
+  const limited = { status: 429, headers: { ...quotaHeaders(0), 'retry-after': '30' } };
+  const read = { body: [], headers: quotaHeaders() };
+  const service = await startHttpFake(({ method }) => (method === 'GET' ? read : limited));
+  onTestFinished(service.close);
+  const login = await run('auth login', `-p ci --url ${service.url}`, 'sk_secret_0123456789');
+  expect(login).toMatchObject({ code: 0, undocumented: [] });
+  await inProcess('categories create --name dog -p ci --max-wait 0'.split(' '), { dir });
+  const blocked = { reason: 'retry_after', consecutive429s: 1 };
+  expect(await run('quota', '-p ci')).toMatchObject({ code: 0, undocumented: [], document: { blocked } });
+  expect(await run('auth logout', '-p ci')).toMatchObject({ code: 0, undocumented: [] });
 });
