@@ -48,11 +48,12 @@ function rows(): string {
 
 withServer('a rate limit observed on one machine is known on another', async () => {
   await using server = await RedisServer.start();
-  const first = await petstore(place(machine(server.url)), CREATE);
+  const env = machine(server.url);
+  const first = await inProcess(CREATE, { env });
   expect([first.code, first.err]).toEqual([0, quotaLine]);
-  const second = await petstore(place(machine(server.url)), ['quota', '--json']);
-  expect(JSON.parse(second.out)).toMatchObject({ remaining: 41, stateServer: `127.0.0.1:${server.port}` });
-  const text = await inProcess(['quota'], { env: machine(server.url) });
+  const { out } = await inProcess(['quota', '--json'], { env });
+  expect(JSON.parse(out)).toMatchObject({ remaining: 41, stateServer: `127.0.0.1:${server.port}` });
+  const text = await inProcess(['quota'], { env });
   expect(text.out).toContain(`with all machines that use 127.0.0.1:${server.port}`);
   const alone = await inProcess(['quota', '--json'], { env: machine('') });
   expect(JSON.parse(alone.out)).toMatchObject({ remaining: null, stateServer: null });
@@ -96,7 +97,7 @@ withServer(
   'an untrusted certificate of the state server causes exit code 2, unless NODE_EXTRA_CA_CERTS trusts it',
   async () => {
     await using secure = await RedisServer.start({ tls: true });
-    const untrusted = await petstore(place(machine(secure.url)), CREATE);
+    const untrusted = await inProcess(CREATE, { env: machine(secure.url) });
     expect([untrusted.code, sent()]).toEqual([2, []]);
     expect(untrusted.err).toContain('its certificate is not trusted');
     const trusted = await petstore(place(machine(secure.url, { NODE_EXTRA_CA_CERTS: secure.certFile })), CREATE);
