@@ -1,5 +1,5 @@
 // A damaged installation: missing, truncated and removed files of the built program.
-import { cpSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, truncateSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startHttpFake } from '../support/http-fake.ts';
@@ -15,8 +15,7 @@ function copy() {
 }
 
 function truncateChunks(dist: string): void {
-  const chunks = readdirSync(join(dist, 'chunks')).map((file) => join(dist, 'chunks', file));
-  for (const file of chunks) truncateSync(file, statSync(file).size >> 1);
+  for (const file of readdirSync(join(dist, 'chunks'))) truncateSync(join(dist, 'chunks', file), 100);
 }
 
 const TEXT = /^error: petstore could not be loaded\nhint: reinstall petstore\n$/;
@@ -25,7 +24,6 @@ const JSON_LINE = /^\{"error":\{"kind":"internal","message":"petstore could not 
 test.each<[string, (dist: string) => void, string[], RegExp]>([
   ['without main.cjs', (dist) => rmSync(join(dist, 'main.cjs')), [], TEXT],
   ['with an empty main.cjs', (dist) => truncateSync(join(dist, 'main.cjs')), ['--json'], JSON_LINE],
-  ['with truncated chunks', truncateChunks, [], TEXT],
   ['with truncated chunks', truncateChunks, ['--verbose'], /\nhint: [\s\S]*Error[\s\S]*\n {4}at /],
 ])('petstore %s reports that it could not be loaded', async (_what, damage, format, err) => {
   const { bin, dist } = copy();
