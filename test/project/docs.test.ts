@@ -1,5 +1,4 @@
 // The documentation: links, file names and generated parts.
-import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -7,8 +6,7 @@ import type { Reference } from '../../scripts/generate-docs.mjs';
 import { cliReference, exitCodeTable, replaceGenerated } from '../../scripts/generate-docs.mjs';
 import { ENVIRONMENT } from '../../src/commands/help.ts';
 import { GLOBAL_OPTIONS } from '../../src/reference.ts';
-import { BASE_ENV } from '../support/processes.ts';
-import { BIN } from '../support/program.ts';
+import { inProcess } from '../support/world.ts';
 
 const root = join(import.meta.dirname, '../..');
 const namesIn = (directory: string): string[] =>
@@ -31,9 +29,8 @@ test('every file that a document links to, or a document, source or script names
   expect([...new Set([...links, ...named, ...cited])].filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test('the generated parts of docs/cli.md and README.md are up to date (npm run docs)', () => {
-  const help = execFileSync(process.execPath, [BIN, '--help', '--json'], { encoding: 'utf8', env: BASE_ENV });
-  const reference = JSON.parse(help) as Reference;
+test('the generated parts of docs/cli.md and README.md are up to date (npm run docs)', async () => {
+  const reference = JSON.parse((await inProcess(['--help', '--json'])).out) as Reference;
   for (const [file, name, text] of [
     ['docs/cli.md', 'command reference', cliReference(reference)],
     ['README.md', 'exit codes', exitCodeTable(reference)],

@@ -4,18 +4,12 @@ import { pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
 import { tempDir } from './temp-dir.ts';
 
-const done = new Map<string, string>();
-
 /**
  * @param entry relative to the project, for example `src/append-log/log.ts`
  * @returns the file URL of a bundled `.cjs` with the same exports
  */
 export function compile(entry: string): string {
-  const known = done.get(entry);
-  if (known) return known;
   const outfile = join(tempDir(), 'module.cjs');
   buildSync({ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'cjs' });
-  const url = pathToFileURL(outfile).href;
-  done.set(entry, url);
-  return url;
+  return pathToFileURL(outfile).href;
 }

@@ -7,14 +7,11 @@ import { join, resolve } from 'node:path';
 import { tempDir } from './temp-dir.ts';
 
 /** The environment of every process: PATH and the variables of `faketime`. */
-export const BASE_ENV: Readonly<Record<string, string> & { PATH: string }> = {
-  PATH: '',
-  ...Object.fromEntries(
-    Object.entries(process.env).flatMap(([name, value = '']) =>
-      /^(?:PATH|LD_PRELOAD|\w*FAKETIME\w*)$/.test(name) ? [[name, value]] : [],
-    ),
+export const BASE_ENV: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(process.env).flatMap(([name, value = '']) =>
+    /^(?:PATH|LD_PRELOAD|\w*FAKETIME\w*)$/.test(name) ? [[name, value]] : [],
   ),
-};
+);
 
 /** A directory and an environment for one or more commands. */
 export interface Place {
