@@ -67,6 +67,7 @@ test.each<[ra: string, wait: number | undefined, date?: string]>([
 const minute = { limit: '60', date: NOON };
 const day = { limit: '1000', rem: '0', reset: T(32_400), date: NOON };
 const NONE = [undefined, 'backoff'] as const;
+const RESET_ONLY = [...NONE, undefined, undefined] as const;
 type Expected = readonly [wait: number | undefined, from: string, ...counts: (number | undefined)[]];
 
 // Expected: wait, its source, limit, remaining, and seconds from the response to the reset.
@@ -93,24 +94,19 @@ test.each<[string, number, Given, Expected]>([
   ['fractions and signs in counts', 200, { limit: '60.5', rem: '+7' }, NONE],
   ['a reset in milliseconds', 200, { ...minute, rem: '10', reset: '1795262430000' }, [...NONE, 60, 10, 30]],
   ['a reset in seconds from now', 200, { ...minute, rem: '10', reset: '30' }, [...NONE, 60, 10, 30]],
-  ['a reset as an HTTP date', 200, { date: NOON, reset: at('12:00:30') }, [...NONE, undefined, undefined, 30]],
+  ['a reset as an HTTP date', 200, { date: NOON, reset: at('12:00:30') }, [...RESET_ONLY, 30]],
   ['a reset 90 s ago', 200, { ...minute, rem: '10', reset: T(-90) }, [...NONE, 60, 10]],
   ['a reset more than a month ahead', 200, { ...minute, rem: '1', reset: '1800000000' }, [...NONE, 60, 1]],
   ['a reset between seconds and timestamps', 200, { rem: '1', reset: '500000' }, [...NONE, undefined, 1]],
-  ['a local clock an hour fast', 200, { date: at('11:00:00'), reset: T(-3570) }, [...NONE, undefined, undefined, 30]],
-  [
-    'a cached response',
-    200,
-    { reset: T(30), date: at('11:51:40'), age: '500' },
-    [...NONE, undefined, undefined, 29.75],
-  ],
+  ['a local clock an hour fast', 200, { date: at('11:00:00'), reset: T(-3570) }, [...RESET_ONLY, 30]],
+  ['a cached response', 200, { reset: T(30), date: at('11:51:40'), age: '500' }, [...RESET_ONLY, 29.75]],
 ])('rate-limit headers (%s; status %i) are parsed as documented', (_title, status, given, expected) => {
   const { waitMs, waitFrom, limit, remaining, reset } = read(status, given);
   const serviceNow = given.date && !given.age ? Date.parse(given.date) : NOW;
   const resetIn = reset && Math.max(0, reset.at - (reset.clock === 'service' ? serviceNow : NOW));
-  const [wait, from, ...counts] = expected;
+  const [wait, from, expectedLimit, expectedRemaining, expectedReset] = expected;
   expect([seconds(waitMs), waitFrom]).toEqual([wait, from]);
-  expect([limit, remaining, seconds(resetIn)]).toEqual([counts[0], counts[1], counts[2]]);
+  expect([limit, remaining, seconds(resetIn)]).toEqual([expectedLimit, expectedRemaining, expectedReset]);
 });
 
 test("the Date header bounds the service's clock offset, unless Age shows a cached response", () => {
