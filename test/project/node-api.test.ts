@@ -132,13 +132,11 @@ async function main() {
 }
 main();
 `;
-    const entry = join(directory, 'program.mjs');
-    writeFileSync(entry, text);
-    const outfile = format === 'esm' ? 'bundle.mjs' : 'bundle.cjs';
-    const how = { bundle: true, platform: 'node', format } as const;
-    const { warnings } = await build({ ...how, entryPoints: [entry], outfile: join(directory, outfile) });
+    const name = format === 'esm' ? 'bundle.mjs' : 'bundle.cjs';
+    const how = { bundle: true, platform: 'node', format, outfile: join(directory, name) } as const;
+    const { warnings } = await build({ ...how, stdin: { contents: text, resolveDir: directory } });
     expect(warnings).toEqual([]);
-    expect(await run(outfile)).toBe('0\n0\nPetstoreError auth\n');
+    expect(await run(name)).toBe('0\n0\nPetstoreError auth\n');
   },
 );
 
