@@ -144,12 +144,10 @@ export class Limiter {
   // Adds Retry-After to the headers and returns the end of the stated wait.
   #stateWait(headers: Record<string, string>, until: number, now: number): number {
     const { describes, retryAfter = 'delta' } = this.#options;
-    const seconds = Math.max(0, Math.ceil((until - now) / 1000));
-    const floored = Math.max(0, Math.floor((until - now) / 1000));
-    const value = { delta: String(seconds), floor: String(floored), one: '1', none: undefined }[retryAfter];
-    if (value !== undefined) headers['retry-after'] = value;
-    if (retryAfter === 'floor') return now + floored * 1000;
-    if (retryAfter === 'one') return now + 1000;
-    return retryAfter === 'none' && describes ? now : until;
+    if (retryAfter === 'none') return describes ? now : until;
+    const exact = Math.max(0, (until - now) / 1000);
+    const seconds = { delta: Math.ceil(exact), floor: Math.floor(exact), one: 1 }[retryAfter];
+    headers['retry-after'] = String(seconds);
+    return retryAfter === 'delta' ? until : now + seconds * 1000;
   }
 }

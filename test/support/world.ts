@@ -35,10 +35,10 @@ function rawTerminal(columns: number, write: (text: string) => void): WriteStrea
   }) as WriteStream;
 }
 
-function recorder(columns: number | undefined, redact: (text: string) => string): Recorder {
+function recorder(columns: number | undefined, redactor: Redactor): Recorder {
   let all = '';
   const write = (text: string | Uint8Array): void => {
-    all += redact(typeof text === 'string' ? text : Buffer.from(text).toString());
+    all += redactor.redact(typeof text === 'string' ? text : Buffer.from(text).toString());
   };
   return {
     isTTY: columns !== undefined,
@@ -53,9 +53,8 @@ export function world(
   args: readonly string[],
   options: WorldOptions = {},
 ): Context & { stdout: Recorder; stderr: Recorder } {
-  const dir = options.dir ?? tempDir();
+  const { dir = tempDir(), stdin, columns } = options;
   const redactor = new Redactor();
-  const stdin = options.stdin;
   return {
     args,
     env: {
@@ -71,13 +70,13 @@ export function world(
     tempDir: tmpdir(),
     version: '1.0.0',
     stdin: {
-      isTTY: stdin === undefined && options.columns !== undefined,
+      isTTY: stdin === undefined && columns !== undefined,
       async *read() {
         if (stdin !== undefined) yield typeof stdin === 'string' ? new TextEncoder().encode(stdin) : stdin;
       },
     },
-    stdout: recorder(options.columns, (text) => redactor.redact(text)),
-    stderr: recorder(options.columns, (text) => redactor.redact(text)),
+    stdout: recorder(columns, redactor),
+    stderr: recorder(columns, redactor),
     clock: options.clock ?? systemClock,
     signal: options.signal ?? new AbortController().signal,
     interrupt: () => undefined,
