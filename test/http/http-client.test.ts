@@ -183,15 +183,6 @@ test.each([
   },
 );
 
-test('an interruption ends a wait immediately and leaves no ticket open', async () => {
-  const { sender, sentAt, ledger, clock, interruptAfter } = scripted([{ status: 200, headers: headers(0) }]);
-  await sender.send(LIST);
-  const started = clock.now();
-  interruptAfter(5000);
-  expect(await caught(sender.send(LIST))).toBe(INTERRUPTED);
-  expect([clock.now() - started, sentAt.length, ledger.view().inFlight]).toEqual([5000, 1, 0]);
-});
-
 test.each<[string, Step, number, number, object]>([
   ['that is not connected yet is not sent', { connectMs: 500 }, 500, 0, { exitCode: 143, processed: 'no' }],
   ['returns a response that arrives within two seconds', { ms: 1500 }, 1500, 1, { status: 201 }],
