@@ -104,10 +104,12 @@ export class Lock {
   async acquire(options: LockOptions): Promise<void> {
     try {
       await this.#acquire(options);
+      this.mayArrive(this.#log.last().holder?.waitMs ?? 0);
+      // This process may have been suspended while it took the lock, and is about to count as dead.
+      await this.#append(this.#record('beat'));
     } catch (error) {
       throw this.#toError(error);
     }
-    this.mayArrive(this.#log.last().holder?.waitMs ?? 0);
     this.#stopBeat = (options.startBeat ?? startBeat)(() => this.#beat());
   }
 

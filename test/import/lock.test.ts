@@ -109,6 +109,21 @@ test('a run whose process cannot be seen is taken over after 60 s without a reco
   expect(() => first.assertHeld()).toThrow(takenOver);
 });
 
+test('a run that was suspended while it took the lock is not taken over for another 60 s', async () => {
+  fakeIntervals();
+  const { clock, log, acquire } = shared();
+  const append = log.append.bind(log);
+  let second: Promise<Lock> | undefined;
+  vi.spyOn(log, 'append').mockImplementationOnce(async (record) => {
+    append(record);
+    second = acquire(12, 'unknown');
+    while (clock.monotonic() < 59_000) await new Promise(setImmediate);
+  });
+  await acquire(11);
+  await second;
+  expect(clock.monotonic()).toBeGreaterThanOrEqual(59_000 + 60_000);
+});
+
 const process = { pid: 1, start: '', host: 'here' };
 
 function appendTo(log: MemoryLog<LockState>, ...records: readonly object[]): LockState {
