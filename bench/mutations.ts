@@ -42,7 +42,7 @@ const PORTION = 25;
 const LONGEST_MS = 120_000;
 
 /** For each file, texts that occur in it once, with their replacements. */
-const OF_WORLDS: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
+export const OF_WORLDS: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
   'http/retry.ts': [
     ["if (!request.safe && result.requestSent) return { next: 'unknown' };", ''],
     ['500: { retry: true, ambiguous: true }', '500: { retry: true }'],
