@@ -65,7 +65,7 @@ export function containerRound(round: Round, mishap: Mishap): Promise<Result & {
     const since = performance.now();
     const secondEnded = ended(startContained(scene, behind as string));
     const stopped = mishap === 'stopped' ? pause(65_000) : undefined;
-    await Promise.race([untilRecorded(scene.at, '"expire"'), secondEnded]);
+    await Promise.race([untilTakenOver(scene.at), secondEnded]);
     const waitedMs = performance.now() - since;
     await stopped;
     if (mishap === 'stopped') process.kill(pid, 'SIGCONT');
@@ -176,11 +176,11 @@ async function count({ bin, at, names }: Scene): Promise<{ duplicates: number; m
   return { duplicates: sum(counts.filter((each) => each > 0)), missing: -sum(counts.filter((each) => each < 0)) };
 }
 
-/** Waits until the log of an import's lock contains a text, for example `"acquire"`. */
-async function untilRecorded(at: Place, text: string): Promise<void> {
+/** Waits until a run has taken the lock of a dead one: only then its record names that run. */
+async function untilTakenOver(at: Place): Promise<void> {
   const dir = join(at.env['PETSTORE_STATE_DIR'] ?? '', 'imports');
   await until(() => {
     const files = existsSync(dir) ? readdirSync(dir, { recursive: true, encoding: 'utf8' }) : [];
-    return files.some((file) => file.endsWith('.log') && readFileSync(join(dir, file), 'utf8').includes(text));
+    return files.some((file) => file.endsWith('.log') && /"after":"[^"]/.test(readFileSync(join(dir, file), 'utf8')));
   });
 }
