@@ -163,17 +163,6 @@ test.each([
   await take(ledger);
 });
 
-test('a clock set forward ends a wait earlier by as much, because it looks like a suspended machine', async () => {
-  const machine = new Machine();
-  const ledger = machine.open();
-  await machine.see(ledger, { status: 429, waitMs: 60_000 });
-  machine.clock.at += 30_000;
-  const admission = await ledger.acquire(30_000);
-  expect('until' in admission && admission.until - machine.clock.at).toBeLessThanOrEqual(33_000);
-  machine.clock.at += 33_000;
-  await take(ledger);
-});
-
 test('a new ledger removes those that were not used for 48 hours, and no others', async () => {
   const machine = new Machine();
   const path = (key: string): string => join(machine.dir, 'quota', ledgerName({ identity: BASE_URL, key }));
@@ -189,13 +178,15 @@ test('a new ledger removes those that were not used for 48 hours, and no others'
   expect(['old', 'recent', 'empty', 'new'].map((key) => fs.existsSync(path(key)))).toEqual([false, true, true, true]);
 });
 
-test('300 expired tickets of an earlier process do not block the key, and rotations remove them', async () => {
+test('300 tickets of an earlier process expire 2 s after the timeout of their requests, and rotations remove them', async () => {
   const machine = new Machine();
   const gone = machine.open();
   await machine.see(gone, { limit: 5000, remaining: 4999 });
   for (let i = 0; i < 300; i++) await take(gone, 1000);
-  machine.clock.at += 10_000;
+  machine.clock.at += 3000;
   const ledger = machine.open();
+  expect(ledger.view().inFlight).toBe(300);
+  machine.clock.at += 1;
   await take(ledger);
   expect(ledger.view().inFlight).toBe(1);
   for (let i = 0; i < 300; i++) await machine.see(ledger, { limit: 5000, remaining: 3990 });
@@ -213,22 +204,6 @@ test('a waiting process closes the ticket of a dead process on its own machine o
   ) as [Ledger, Ledger];
   for (const ledger of [elsewhere, elsewhere, here]) expect(await ledger.acquire(30_000)).toMatchObject(PENDING);
   await take(here);
-});
-
-test('a killed process of another machine delays others for 5 s by its probe, and for its lease by other tickets', async () => {
-  const machine = new Machine();
-  const killed = machine.open({ self: { pid: 1, start: '1', host: 'another machine' } });
-  const other = machine.open();
-  await take(killed);
-  machine.clock.at += 5000;
-  expect(await other.acquire(30_000)).toEqual(PENDING);
-  machine.clock.at += 1;
-  await machine.see(other, { limit: 5, remaining: 4 });
-  await take(killed);
-  machine.clock.at += 32_000;
-  expect(other.view().inFlight).toBe(1);
-  machine.clock.at += 1;
-  expect(other.view().inFlight).toBe(0);
 });
 
 test('a closed ledger keeps its last view', async () => {
