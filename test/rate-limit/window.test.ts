@@ -1,13 +1,14 @@
 // The length of a window, which no header states.
 import { expect, test } from 'vitest';
+import type { KeyState } from '../../src/rate-limit/policy.ts';
 import { initialState } from '../../src/rate-limit/policy.ts';
 import { quotaView } from '../../src/rate-limit/quota-view.ts';
 import { respond, START, seen, ticket } from '../support/records.ts';
 
 const SECOND = 1000;
 
-/** Reduces responses, each as `at reset [limit]` in seconds, and returns the window's length. */
-function length(responses: string): string {
+/** Reduces responses, each as `at reset [limit]` in seconds. */
+function reduced(responses: string): KeyState {
   const state = initialState();
   for (const [number, response] of responses.split(', ').entries()) {
     const [at = 0, reset = 0, limit = 60] = response.split(' ').map(Number);
@@ -15,8 +16,7 @@ function length(responses: string): string {
     const resetAt = { at: START + reset * SECOND, clock: 'local', resolution: SECOND } as const;
     respond(state, `t${number}`, seen(START + at * SECOND, { limit, remaining: limit - 1, reset: resetAt }));
   }
-  const { windowMs } = quotaView(state, START, true);
-  return windowMs === undefined ? 'unknown' : `${windowMs / SECOND} s`;
+  return state;
 }
 
 test.each([
@@ -29,18 +29,10 @@ test.each([
   ['two resets and another limit', '10 60, 61 120, 121 180 300', 'unknown'],
   ['resets that move with each request', '10 60, 20 70, 30 80', 'unknown'],
 ])('the length of a window after %s (%s) is %s', (_what, responses, expected) => {
-  expect(length(responses)).toBe(expected);
+  const { windowMs } = quotaView(reduced(responses), START, true);
+  expect(windowMs === undefined ? 'unknown' : `${windowMs / SECOND} s`).toBe(expected);
 });
 
 test('a window of another limit does not make the next one brief, so the full guard applies', () => {
-  const state = initialState();
-  for (const [number, at, reset, limit] of [
-    [0, 0, 100, 60],
-    [1, 102, 108, 5],
-  ] as const) {
-    ticket(state, START + at * SECOND, `t${number}`);
-    const resetAt = { at: START + reset * SECOND, clock: 'local', resolution: SECOND } as const;
-    respond(state, `t${number}`, seen(START + at * SECOND, { limit, remaining: limit - 1, reset: resetAt }));
-  }
-  expect(state.window?.guardMs).toBe(SECOND);
+  expect(reduced('0 100 60, 102 108 5').window?.guardMs).toBe(SECOND);
 });
