@@ -51,7 +51,6 @@ test.each([
   ["OOM command not allowed when used memory > 'maxmemory'.", 'unavailable: OOM'],
   ['MISCONF Redis is configured to save RDB snapshots', 'unavailable: MISCONF'],
   ['NOREPLICAS Not enough good replicas to write.', 'unavailable: NOREPLICAS'],
-  ['NOREPLICAS Not enough good replicas to write.', 'unavailable: NOREPLICAS'],
   ['ERR max number of clients reached', 'unavailable: ERR max number of clients reached'],
   ["NOPERM this user has no permissions to run the 'evalsha' command", 'rejected: permission denied'],
   ['NOAUTH Authentication required.', 'rejected: user name or password rejected'],
