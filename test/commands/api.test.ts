@@ -134,13 +134,6 @@ test('deprecation and stability warnings are printed even for a failed request, 
   expect(JSON.parse(err)).toEqual({ warning: { message: 'DELETE /empty is deprecated' } });
 });
 
-test('GET /pets/1 on the sandbox exits with 7 and warns of its deprecation and removal', async () => {
-  const { code, err } = await inProcess(['api', 'GET', '/pets/1', '-p', 'sandbox']);
-  expect(code).toBe(7);
-  expect(err).toContain('GET /pets/1 has been deprecated since');
-  expect(err).toContain('GET /pets/1 will be removed on');
-});
-
 test('the hint about invalid JSON in --data recommends a file on Windows', async () => {
   const { code, err } = await inProcess(['api', 'POST', '/x', '--data', '{name:dog}'], { env, platform: 'win32' });
   expect([code, err]).toEqual([2, expect.stringMatching(/hint: use --input FILE, since [^'{]*$/)]);
