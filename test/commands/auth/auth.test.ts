@@ -86,16 +86,6 @@ test('auth login takes the URL from the environment unless -p is given, and warn
   expect(run).toMatchObject({ code: 0, err: expect.stringContaining('PETSTORE_API_KEY is set and overrides') });
 });
 
-test('a saved key is not sent to another origin, and the command exits with 3', async () => {
-  const other = await startService();
-  await login(GOOD_KEY);
-  const run = await petstore(['categories', 'list', '--json'], '', { PETSTORE_BASE_URL: other.url });
-  expect(run).toMatchObject({ code: 3, out: '' });
-  expect(JSON.parse(run.err).error).toMatchObject({ kind: 'auth', hint: expect.stringContaining('PETSTORE_API_KEY') });
-  expect(other.requests).toEqual([]);
-  other.close();
-});
-
 test('auth logout removes the key and keeps the URL, and a second logout reports that no key is saved', async () => {
   await login(GOOD_KEY);
   for (const done of ['Removed the API key of', 'No API key is saved for']) {
@@ -203,9 +193,6 @@ test('--profile overrides URL and key of the environment, with one warning that 
   for (const quiet of ['--json', '--quiet']) {
     expect((await petstore(['categories', 'list', '-p', 'farm', quiet], '', env)).err).toBe('');
   }
-  const staging = await petstore(['categories', 'create', '--name', 'dog', '-p', 'staging'], '', env);
-  expect(staging).toMatchObject({ code: 3, out: '' });
-  expect(staging.err).toContain('error: profile "staging" has no base URL\nhint: run `petstore auth login -p staging');
 });
 
 test('the first login activates and reports its profile, and a later one does not', async () => {
@@ -225,7 +212,4 @@ test('a key command is saved instead of a key and runs at each use', async () =>
   expect(await petstore(['categories', 'list', '--json'])).toMatchObject({ code: 0 });
   const [status] = JSON.parse((await petstore(['auth', 'status', '--json'])).out);
   expect(status).toMatchObject({ key: null, keySource: 'command' });
-  fs.writeFileSync(vault, 'process.exit(2)');
-  const failed = await petstore(['categories', 'list']);
-  expect(failed).toMatchObject({ code: 3, out: '', err: expect.stringContaining('failed (exit code 2)') });
 });
