@@ -1,7 +1,6 @@
 // Directories of configuration and state, on every platform and without a home directory.
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { configDir, sandboxDataFile, stateDir } from '../../src/profiles/paths.ts';
+import { configDir, stateDir } from '../../src/profiles/paths.ts';
 
 const WINDOWS = { APPDATA: 'C:\\Ann\\Roaming', LOCALAPPDATA: 'C:\\Ann\\Local' };
 
@@ -31,8 +30,4 @@ test.each([
     expect.objectContaining({ kind: 'storage', hint: `set ${names.join(' or ')} to a writable directory` });
   expect(() => configDir({ platform, homeDir, env: {} })).toThrow(error(config, 'PETSTORE_CONFIG_DIR'));
   expect(() => stateDir({ platform, homeDir, env: {} })).toThrow(error(state, 'PETSTORE_STATE_DIR'));
-});
-
-test('the data of the sandbox is kept in the state directory', () => {
-  expect(sandboxDataFile('/s')).toBe(join('/s', 'sandbox', 'data'));
 });

@@ -1,7 +1,6 @@
 // `petstore sandbox` and the profile `sandbox`: output, invalid options and exit codes.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { PetstoreError } from '../../../src/errors.ts';
@@ -112,12 +111,6 @@ test('the sandbox logs each request as one line with time, method, path, status 
     '09:05:07 GET /v1/categories 200, 59 left, fault latency',
     '',
   ]);
-});
-
-test('--data names the data file of the sandbox', async () => {
-  const dir = tempDir();
-  await serve(['--data', 'demo.log'], { dir });
-  expect(readdirSync(dir)).toContain('demo.1.log');
 });
 
 test('commands with the profile `sandbox` share their data with `petstore sandbox`, and keep their windows', async () => {
