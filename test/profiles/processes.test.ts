@@ -29,43 +29,35 @@ beforeAll(() => {
   writeFileSync(writer, WRITER);
 });
 
-const newDir = (): string => join(tempDir(), 'config');
-
-/** Starts a writer; `last` resolves to the last number that it printed. */
-function write(dir: string, name: string, count: number) {
+/** Runs a writer, which is killed after so many saves, at a random point of the next one; returns the last number printed. */
+async function write(dir: string, name: string, count: number, killAfter: number): Promise<number> {
   const child = spawn(process.execPath, [writer, module, dir, name, String(count)], { env: BASE_ENV });
-  const last = ended(child).then(({ out }) => Number(out.trim().split('\n').at(-1)));
-  return { child, last };
+  let printed = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    printed += chunk.toString();
+    if (printed.split('\n').length > killAfter) child.kill('SIGKILL');
+  });
+  const { out } = await ended(child);
+  return Number(out.trim().split('\n').at(-1));
 }
 
 const keyNumber = (key: string | undefined): number => Number(/^key-(\d+)-/.exec(key ?? '')?.[1]);
 
-test('concurrent saves of five profiles lose nothing', async () => {
-  const dir = newDir();
-  const names = ['a', 'b', 'c', 'd', 'e'];
-  const last = await Promise.all(names.map((name) => write(dir, name, 25).last));
-  expect(last).toEqual(names.map(() => 25));
+test('concurrent saves lose nothing, and a save killed at any moment leaves the old or the new key', async () => {
+  const dir = join(tempDir(), 'config');
+  const complete = ['a', 'b', 'c'].map((name) => write(dir, name, 25, Number.POSITIVE_INFINITY));
+  const killed = { d: 3, e: 10, f: 17 };
+  const acknowledged = Object.entries(killed).map(([name, saves]) => write(dir, name, 100_000, saves));
+  expect(await Promise.all(complete)).toEqual([25, 25, 25]);
+  await Promise.all(acknowledged);
   const store = openConfStore(dir);
-  expect(names.map((name) => keyNumber(store.get(name)?.key))).toEqual(last);
-  expect(readdirSync(dir).filter((name) => name.includes('.tmp-'))).toEqual([]);
-});
-
-test('a save killed at any moment leaves the old or the new key, and removing the key removes leftover files', async () => {
-  for (const saves of [3, 10, 17]) {
-    const dir = newDir();
-    const { child, last } = write(dir, 'p', 100_000);
-    // Kill the process after some saves, at a random point of the next one.
-    let printed = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      printed += chunk.toString();
-      if (printed.split('\n').length > saves) child.kill('SIGKILL');
-    });
-    const acknowledged = await last;
-    const store = openConfStore(dir);
-    expect(keyNumber(store.get('p')?.key)).toBeGreaterThanOrEqual(acknowledged);
-    expect(store.removeKey('p')).toBe(true);
-    expect(readdirSync(dir)).toEqual(['profile-p.json']);
+  expect(['a', 'b', 'c'].map((name) => keyNumber(store.get(name)?.key))).toEqual([25, 25, 25]);
+  for (const [at, name] of Object.keys(killed).entries()) {
+    expect(keyNumber(store.get(name)?.key)).toBeGreaterThanOrEqual((await acknowledged[at]) as number);
+    // Removes leftover files, too.
+    expect(store.removeKey(name)).toBe(true);
   }
+  expect(readdirSync(dir).sort()).toEqual([...'abcdef'].map((name) => `profile-${name}.json`));
 });
 
 // Only root may change the owner of a file.
