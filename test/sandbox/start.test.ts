@@ -59,13 +59,16 @@ test.each([
   expect(error).toMatchObject({ kind: 'usage', message });
 });
 
-test('startSandbox on a busy port is a usage error, and with an unusable data file a storage error', async () => {
-  const { url } = await start();
+test('startSandbox on a busy port is a usage error, and with an unusable data file a storage error that frees the port', async () => {
+  const { url, close } = await start();
   const port = Number(new URL(url).port);
   const busy = { kind: 'usage', message: `port ${port} is in use`, hint: 'use port 0 to choose a free port' };
   await expect(startSandbox({ port })).rejects.toMatchObject(busy);
+  await close();
   const file = join(tempDir(), 'file');
   writeFileSync(file, '');
   const message = `cannot use ${join(file, 'pets')} (not a directory)`;
-  await expect(startSandbox({ data: join(file, 'pets') })).rejects.toMatchObject({ kind: 'storage', message });
+  const unusable = startSandbox({ port, data: join(file, 'pets') });
+  await expect(unusable).rejects.toMatchObject({ kind: 'storage', message });
+  await start({ port });
 });
