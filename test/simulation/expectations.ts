@@ -70,12 +70,14 @@ export class Expectations {
     return isExcused ? Number.POSITIVE_INFINITY : this.rows(name);
   }
 
-  /** The names that have fewer categories than rows. */
-  missing(names: readonly string[]) {
-    const there = (name: string): number =>
-      this.#service.stored.filter((one) => one.sent === name || one.name === name).length;
-    const all = [...counted(names)].map(([name, rows]) => ({ name, rows, there: there(name) }));
-    return all.filter((one) => one.there < one.rows);
+  /** The names without a category, and for how many rows. A category counts for one row of its name or of the name that was sent. */
+  missing(names: readonly string[]): Map<string, number> {
+    const left = new Set(this.#service.stored);
+    const lacks = (name: string, by: 'name' | 'sent'): boolean => {
+      const found = [...left].find((one) => one[by] === name);
+      return !found || !left.delete(found);
+    };
+    return counted(names.filter((name) => lacks(name, 'name')).filter((name) => lacks(name, 'sent')));
   }
 }
 

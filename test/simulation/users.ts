@@ -162,8 +162,8 @@ export class User {
   }
 
   #mustExist(names: readonly string[]): void {
-    for (const { name, rows, there } of this.#world.expectations.missing(names))
-      this.#world.violate(`"${name}" exists ${there} of ${rows} times, and the exit code was 0`);
+    for (const [name, rows] of this.#world.expectations.missing(names))
+      this.#world.violate(`${rows} rows "${name}" do not exist, and the exit code was 0`);
   }
 
   // Checks that every reported category exists, and that every row is reported.
@@ -182,7 +182,7 @@ export class User {
     }
     const sum = created.length + skipped.length + failed.length + unknown.length + pending;
     if (sum !== rows.length) violate(`${sum} of ${rows.length} rows are reported`);
-    const absent = expectations.missing(rows).reduce((total, one) => total + one.rows - one.there, 0);
+    const absent = [...expectations.missing(rows).values()].reduce((total, count) => total + count, 0);
     const isOwnFile = !rows.some((name) => name.startsWith('both ') || expectations.isExcused(name));
     if (isOwnFile && pending > absent) violate('a row is reported as pending and exists');
     // Whatever ended it: docs/cli.md lets only a key, the lock, Ctrl-C and a redirect come first.
