@@ -146,6 +146,10 @@ test.each<[title: string, history: string, expected?: object]>([
     `${OPEN}, 1 take a b c, 20 429 a wait=8000, 21 429 b wait=7000, 22 429 c wait=1000, 23 is blocked 8020`,
     { block: { refusals: 1, reason: 'retry_after' } },
   ],
+  [
+    'a refusal that was on its way longer than its ticket does not reopen a used-up window',
+    `${OPEN} left=0, 10000 429 x wait=5000, 14999 is blocked 15000, 15000 is window 61000`,
+  ],
   ['an unknown request can extend a block', `${REFUSED}, 130 429 x wait=60000`, { block: { until: START + 60_130 } }],
   [
     'the success of a probe does not end a block that a late refusal extended',
