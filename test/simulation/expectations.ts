@@ -1,5 +1,5 @@
 // The number of categories that each name may have, after what users did and were told.
-import type { Service } from './service.ts';
+import type { Service, Stored } from './service.ts';
 
 export class Expectations {
   readonly #service: Service;
@@ -72,11 +72,9 @@ export class Expectations {
 
   /** The names without a category, and for how many rows. A category counts for one row of its name or of the name that was sent. */
   missing(names: readonly string[]): Map<string, number> {
-    const left = new Set(this.#service.stored);
-    const lacks = (name: string, by: 'name' | 'sent'): boolean => {
-      const found = [...left].find((one) => one[by] === name);
-      return !found || !left.delete(found);
-    };
+    const left: Set<Stored | undefined> = new Set(this.#service.stored);
+    const lacks = (name: string, by: 'name' | 'sent'): boolean =>
+      !left.delete([...left].find((one) => one?.[by] === name));
     return counted(names.filter((name) => lacks(name, 'name')).filter((name) => lacks(name, 'sent')));
   }
 }
