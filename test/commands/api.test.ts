@@ -20,7 +20,6 @@ const responses: Readonly<Record<string, FakeResponse>> = {
   '/v1/bad': errorResponse(422, 'odd', 'Too odd.', { 'x-stability': 'beta' }),
   '/v1/fails': { status: 501, body: '<html>' },
   '/v1/only': { status: 405, headers: { allow: 'GET, POST' } },
-  '/v1/categories': { status: 500 },
   '/v1/moved': { status: 307, headers: { location: 'https://evil.example/' } },
 };
 let service: HttpFake;
@@ -117,13 +116,6 @@ test.each([
     expect(included.out.endsWith(out)).toBe(true);
   },
 );
-
-test('a raw create with status 500 has an unknown outcome, and the error names the category', async () => {
-  const { code, err } = await api('POST', 'categories', '-d', '{"name":"guinea pig"}');
-  expect(code).toBe(8);
-  expect(err).toContain('error: the outcome of creating "guinea pig" is unknown: the service returned 500\n');
-  expect(err).toContain("`petstore categories list --search 'guinea pig'`");
-});
 
 test('deprecation and stability warnings are printed even for a failed request, and as JSON with --json', async () => {
   expect((await api('GET', '/bad')).err).toContain('warning: GET /bad is marked beta and may change without notice');
