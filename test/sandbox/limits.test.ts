@@ -105,18 +105,6 @@ test('Retry-After can be disabled, or sent as a date that is never too early', a
   expect((await dated.list()).headers['retry-after']).toBe('Sat, 21 Nov 2026 12:00:02 GMT');
 });
 
-test('sandboxes with the same data share their windows, one that starts later too, until --reset', async () => {
-  const options = { dataFile: join(tempDir(), 'data'), clock: noonClock(), limits: limits('3/1m') };
-  const [a, b] = await Promise.all([startTestSandbox(options), startTestSandbox(options)]);
-  await use(a, 1);
-  await use(b, 1);
-  await a.close();
-  await use(await startTestSandbox(options), 1);
-  for (const code of [...Array(5).fill('rate_limited'), 'key_banned']) expect((await b.list()).json.code).toBe(code);
-  await startTestSandbox({ ...options, reset: true });
-  await use(b, 3);
-});
-
 test('each window admits exactly its limit in random sequences of requests of two processes', () => {
   const both = limits('3/1s', '10/7s');
   const step = fc.record({ who: fc.nat(1), key: fc.constantFrom('a', 'b'), later: fc.nat(1500) });

@@ -42,7 +42,7 @@ test.each(['b', 'b.log', 'b.1.log', 'b.12.log'])('the data file %s is stored as 
   expect(readdirSync(dir)).toEqual(['b.1.log']);
 });
 
-test('a rotation keeps every id, every character, the windows and the next id, which --reset keeps too', () => {
+test('a rotation keeps every id, every character, the windows and the next id, of which --reset keeps only the id', () => {
   const paths = join(tempDir(), 'data');
   const store = new Store(paths, { rotateAtBytes: 300 });
   const other = new Store(paths, { rotateAtBytes: 300 });
@@ -56,6 +56,7 @@ test('a rotation keeps every id, every character, the windows and the next id, w
   expect(later.admit('key', 0, limits).remaining).toBe(7);
   const reset = new Store(paths, { rotateAtBytes: 300, reset: true });
   expect([listOf(reset), listOf(store)]).toEqual([[], []]);
+  expect(store.admit('key', 0, limits).remaining).toBe(8);
   expect(reset.create({ name: 'x' })).toBe('{"id":201,"name":"x"}');
 });
 
