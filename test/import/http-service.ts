@@ -9,8 +9,6 @@ import { countOf, FakeService, visible } from './fake-service.ts';
 export interface HttpScript extends Script {
   /** Names of existing categories. */
   seed?: readonly string[];
-  /** Awaited before each create is processed. */
-  before?: () => Promise<void>;
 }
 
 export class HttpService extends FakeService<HttpScript> {
@@ -25,9 +23,8 @@ export class HttpService extends FakeService<HttpScript> {
   }
 
   async start(): Promise<() => void> {
-    this.#fake = await startHttpFake(async ({ method, body }) => {
+    this.#fake = await startHttpFake(({ method, body }) => {
       this.#touch();
-      if (method === 'POST') await this.script.before?.();
       const response = this.#respond(method, body);
       this.#touch();
       return response;

@@ -2,10 +2,9 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { POLL_MS } from '../../src/import/lock.ts';
 import { IdleClock } from '../support/fake-clock.ts';
 import type { Outcome, Place } from '../support/processes.ts';
-import { ended, place, until } from '../support/processes.ts';
+import { ended, place } from '../support/processes.ts';
 import { start } from '../support/program.ts';
 import { inProcess } from '../support/world.ts';
 import type { Effect, Item } from './fake-service.ts';
@@ -226,18 +225,4 @@ test.each<[string, HttpScript, (it: Scene) => Promise<void> | void]>([
   await play(it);
   const ending = await it.obey();
   expect(ending.code, ending.err).toBe(0);
-});
-
-test('two concurrent imports of files that share names create every row once, and the second one waits', async () => {
-  // The service responds once the second import polls the lock.
-  const before = (): Promise<void> => until(() => it.clock.slept.includes(POLL_MS));
-  const it = await scene({ fate: lostFirst(2), before }, ...ROWS);
-  const first = it.run();
-  await until(() => it.service.lists > 0);
-  it.write(...ROWS.slice(3), 'another', 'dog', 'dog');
-  const [one, other] = await Promise.all([first, it.run()]);
-  expect([one.code, other.code]).toEqual([0, 0]);
-  expect(other.err).toMatch(/^\{"waiting":\{"reason":"import","pid":\d+,"host":".+"\}\}\n/);
-  expect(other.err.match(/"reason":"import"/g)).toHaveLength(1);
-  it.check(other);
 });

@@ -27,21 +27,30 @@ async function shop(rows: number) {
 test.runIf(hasSignals)(
   'an import after SIGINT finishes requests in flight and prints the command to resume, and a waiting import creates the rest',
   async () => {
-    const at = await shop(200);
+    const at = await shop(400);
     const first = start(at, ['categories', 'import', 'rows.csv', '--json', '--concurrency', '2']);
     const interrupted = ended(first);
     await expect.poll(at.listed, { timeout: 20_000 }).not.toEqual([]);
     const second = start(at, ['categories', 'import', 'rows.csv', '--concurrency', '32']);
     const resumed = ended(second);
     await once(second.stderr as Readable, 'data');
+    const third = start(at, ['categories', 'import', 'rows.csv', '--json']);
+    const [waiting] = await once(third.stderr as Readable, 'data');
+    expect(JSON.parse(`${waiting}`)).toEqual({
+      waiting: { reason: 'import', pid: first.pid, host: expect.any(String) },
+    });
+    const killed = ended(third);
+    third.kill('SIGKILL');
+    await killed;
     first.kill('SIGINT');
     const { code, out, err } = await interrupted;
     const { created, unknown, pending } = JSON.parse(out) as ImportDocument;
-    expect([code, unknown, created.length + pending]).toEqual([130, [], 200]);
+    expect([code, unknown, created.length + pending]).toEqual([130, [], 400]);
     const hint = 'run `petstore categories import rows.csv --json --concurrency 2` to resume';
     expect(JSON.parse(err)).toMatchObject({ error: { kind: 'interrupted', hint } });
     const rest = await resumed;
     expect([rest.code, rest.err]).toEqual([0, expect.stringContaining(`import to finish (PID ${first.pid} on `)]);
+    expect(rest.err.match(/import to finish/g)).toHaveLength(1);
     expect(rest.out).toBe(`Created ${pending}, skipped ${created.length}, failed 0, unknown 0\n`);
     expect(await at.listed()).toEqual(at.names);
   },
