@@ -1,18 +1,14 @@
-// The lock of an import: one run at a time, and how long the next one waits. In a file and on a state server.
+// The lock of an import: one run at a time, and how long the next one waits.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { MemoryLog } from '../../src/append-log/log.ts';
-import { StateServer } from '../../src/append-log/state-server.ts';
-import { parseStateUrl } from '../../src/append-log/state-url.ts';
 import type { Clock } from '../../src/clock.ts';
-import { systemClock } from '../../src/clock.ts';
 import type { LockOptions, LockState } from '../../src/import/lock.ts';
 import { Lock, lockFormat } from '../../src/import/lock.ts';
 import { openLock } from '../../src/import/open-lock.ts';
 import { hasModes } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { hasStateServer, RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const URL = 'https://secret.example/v1';
@@ -167,27 +163,3 @@ test('a run records every 3 s that it is alive, and sends nothing while it canno
   await vi.advanceTimersByTimeAsync(3000);
   lock.assertHeld();
 });
-
-test.runIf(hasStateServer)(
-  'on a state server the run after a killed one waits 10 s, unless the server was flushed',
-  async () => {
-    const server = await RedisServer.start();
-    onTestFinished(() => server.kill());
-    const acquire = async (pid: number): Promise<Lock> => {
-      const client = new StateServer({ address: parseStateUrl(server.url, undefined, 'it'), clock: systemClock });
-      onTestFinished(() => client.close());
-      const lock = await openLock(URL, { clock: systemClock, stateDir: tempDir, server: client });
-      await lock.acquire(options(pid, 'dead'));
-      return lock;
-    };
-    const since = Date.now();
-    const first = await acquire(1);
-    expect(first.busyMs).toBe(0);
-    const second = await acquire(2);
-    expect(second.busyMs + Date.now() - since).toBeGreaterThanOrEqual(10_000);
-    // The reply to its next beat tells the first run.
-    expect(() => first.assertHeld()).not.toThrow();
-    await server.command('FLUSHALL');
-    expect((await acquire(3)).busyMs).toBe(0);
-  },
-);
