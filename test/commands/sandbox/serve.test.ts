@@ -158,15 +158,10 @@ test('`sandbox --help` lists every fault', async () => {
 test.runIf(hasSignals).each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)('%s during a delayed response ends the sandbox with %i and no error', async (signal, code) => {
-  const child = start(place(), ['sandbox', '--port', '0', '--quiet', '--fault', 'latency=1h']);
+] as const)('%s ends the sandbox with %i and no error', async (signal, code) => {
+  const child = start(place(), ['sandbox', '--port', '0', '--quiet']);
   const outcome = ended(child);
-  const [chunk] = (await once(child.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
-  const url = /http:\/\/127\.0\.0\.1:\d+\/v1/.exec(chunk.toString())?.[0] ?? '';
-  const waiting = get(url, 'none').catch(() => 'closed');
-  // An immediate response to a later request shows that the delayed one has arrived.
-  await fetch(`${url}/openapi.json`, { method: 'CONNECT' }).catch(() => undefined);
+  await once(child.stdout as NodeJS.ReadableStream, 'data');
   child.kill(signal);
   expect(await outcome).toMatchObject({ code, err: '' });
-  expect(await waiting).toBe('closed');
 });
