@@ -1,5 +1,4 @@
 // The client library with a sandbox, and with a scripted service for other responses.
-import { inspect } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ClientOptions } from '../src/client.ts';
 import { createClient, PetstoreError } from '../src/client.ts';
@@ -244,12 +243,4 @@ test.each([
   const error = await errorOf(create(category as { name: string }, options as object));
   expect(error).toMatchObject({ kind: 'usage', message: expect.stringContaining(message) });
   expect(fake.requests).toEqual([]);
-});
-
-test('a logged PetstoreError shows its public properties only, and its stack begins with its name', () => {
-  const facts = { hint: 'log in', status: 401, exitCode: 3, silent: true, problems: [], command: ['auth', 'login'] };
-  const error = new PetstoreError('auth', 'the key was rejected', facts);
-  expect(error.stack).toMatch(/^PetstoreError: the key was rejected\n/);
-  const [, shown = ''] = /\{\n(.*)\n\}$/s.exec(inspect(error)) ?? [];
-  expect(shown.split('\n').map((line) => line.trim())).toEqual(["kind: 'auth',", "hint: 'log in',", 'status: 401']);
 });

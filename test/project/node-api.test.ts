@@ -155,7 +155,7 @@ console.log([error, sandbox].every((one) => one instanceof module.PetstoreError 
   expect(out).toBe('PetstoreError,createClient PetstoreError,createClient PetstoreError\ntrue\n');
 });
 
-test('a logged error shows the names of its classes', async () => {
+test('a logged error shows the names of its classes and its public properties only', async () => {
   const out = await run(
     'logged.mjs',
     `import { createClient } from 'petstore-cli';
