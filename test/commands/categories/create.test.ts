@@ -56,13 +56,6 @@ test('an error while the result of a create is printed states that the category 
   );
 });
 
-test('`--format json` before a command is the same as `--json`', async () => {
-  const dog = await inProcess(['--format', 'json', '-p', 'sandbox', 'categories', 'create', '--name', 'dog']);
-  expect(dog).toMatchObject({ code: 0, out: '{"id":1,"name":"dog"}\n', err: '' });
-  const wrong = await inProcess(['--format', 'json', 'categories', 'lsit']);
-  expect(JSON.parse(wrong.err)).toMatchObject({ error: { kind: 'usage' } });
-});
-
 test('a create is not sent if its result cannot be printed in the format', async () => {
   const rejected = await create(tempDir(), '--format', 'csv');
   expect(rejected).toMatchObject({
