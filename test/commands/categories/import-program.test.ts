@@ -61,12 +61,10 @@ test.runIf(hasPty)(
   async () => {
     const at = await shop(3);
     const question = `Create 3 categories at ${at.url} (estimated time: `;
-    const answer = (send: string) => ({ steps: [{ after: 'Create 3', send: `${send}\r` }], columns: 120 });
-    const no = await inTerminal(at, ['categories', 'import', 'rows.csv'], answer('n'));
+    const steps = [{ after: 'Create 3', send: 'n\r' }];
+    const no = await inTerminal(at, ['categories', 'import', 'rows.csv'], { steps, columns: 120 });
     expect([no.code, no.cooked, await at.listed()]).toEqual([130, true, []]);
     expect(no.screen).toContain(question);
     expect(no.screen).not.toContain('error:');
-    const yes = await inTerminal(at, ['categories', 'import', 'rows.csv'], answer('y'));
-    expect([yes.code, yes.screen]).toEqual([0, expect.stringContaining('Created 3')]);
   },
 );
