@@ -140,18 +140,6 @@ test('an import warns of existing categories with a different description and ma
   expect(JSON.parse(json.out)).toEqual({ ...NONE, skipped: [differing, { row: 2, name: 'cat', id: 2 }] });
 });
 
-test('an import with an exhausted quota exits with 5 and prints the rows created so far', async () => {
-  const { file, run } = shop();
-  file('many.ndjson', Array.from({ length: 100 }, (_, at) => `{"name":"n${at}"}\n`).join(''));
-  const { code, out, err } = await run([...IMPORT, 'many.ndjson', '--json', '--max-wait', '0']);
-  expect(code).toBe(5);
-  const { created, pending, unknown } = JSON.parse(out) as { created: unknown[]; pending: number; unknown: unknown[] };
-  expect([created.length + pending, unknown]).toEqual([100, []]);
-  expect(created.length).toBeGreaterThan(40);
-  const { error } = JSON.parse(err) as { error: object };
-  expect(error).toMatchObject({ kind: 'rate_limited', retryAt: expect.stringMatching(/^\d{4}-.*Z$/) });
-});
-
 test('an import with an unwritable state directory exits with 9 and sends nothing', async () => {
   const { dir, file, run, names } = shop();
   file('rows.csv', 'name\ndog\n');
