@@ -68,6 +68,11 @@ test('a changed name is reported if only the list shows it, and if the import en
   expect((await other.run())?.stop?.error.message).toBe('the service changed the name "Cat" to "cat"');
 });
 
+test('of two errors that end an import, the first is reported', async () => {
+  const it = importOf(named('dog', 'cat'), {}, 'unauthorized', 'unreachable');
+  expect((await it.run({ concurrency: 2 }))?.stop?.error.exitCode).toBe(3);
+});
+
 test('after a changed name, rows without a response are looked up and nothing more is sent', async () => {
   const it = importOf(named('Dog', 'Cat', 'Cow'), { alter: lower }, 'lost', 'cut');
   expect((await it.run())?.results.document()).toMatchObject({
