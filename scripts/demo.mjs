@@ -1,4 +1,4 @@
-// Draws docs/demo.svg and docs/demo-dark.svg: runs the built program in a pseudo-terminal and renders the screen as SVG.
+// Draws docs/demo.svg: runs the built program in a pseudo-terminal and renders the screen as SVG.
 // `node scripts/demo.mjs [DIRECTORY]`; needs `npm run build` first.
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,38 +17,24 @@ const COMMANDS = [
 ];
 /** The first import is interrupted when this text appears, so that the next one finds rows to skip. */
 const INTERRUPT_AT = 'waiting';
-const NAMES = `parrot hamster gerbil chinchilla ferret canary budgie cockatiel goldfish guppy koi turtle tortoise gecko iguana
-chameleon axolotl frog newt horse donkey pony goat sheep pig cow llama alpaca camel chicken duck goose turkey quail peafowl pigeon
-dove finch macaw cockatoo lovebird crow owl falcon rat mouse degu hedgehog skunk raccoon fox lynx serval otter seahorse clownfish
-betta tetra angelfish discus crab snail tarantula mantis bee beetle spider squid whale seal dolphin`;
 // More rows than the sandbox's plan allows in a minute.
 const SPECIES = [
   'cat,Felis catus',
   'rabbit,Oryctolagus cuniculus',
   'sand cat,Felis margarita',
   'wildcat,Felis silvestris',
-  ...NAMES.split(/\s+/).map((name) => `${name},`),
+  ...Array.from({ length: 71 }, (_, at) => `species ${at + 1},`),
 ].join('\n');
 const SIZE = { cols: 84, rows: 40 };
 const PROMPT = '$ ';
 
 const CELL = { width: 8.43, height: 19 };
 const MARGIN = 20;
-const TITLE_BAR = 34;
+const PAPER = '#0b1320';
 // The numbers are colors of a terminal: red, green, yellow and cyan.
-const LIGHT = {
-  ...{ ink: '#1f2328', paper: '#f6f8fa', edge: '#d1d9e0', dim: '#59636e' },
-  ...{ 1: '#cf222e', 2: '#116329', 3: '#7d4e00', 6: '#1b7c83' },
-};
-const DARK = {
-  ...{ ink: '#d6deeb', paper: '#0b1320', edge: '#2b3648', dim: '#7c8a9e' },
-  ...{ 1: '#ff6b6b', 2: '#8bd49c', 3: '#ffd479', 6: '#5ccfe6' },
-};
+const COLORS = { ink: '#d6deeb', dim: '#7c8a9e', 1: '#ff6b6b', 2: '#8bd49c', 3: '#ffd479', 6: '#5ccfe6' };
 
-const screen = await record();
-const directory = process.argv[2] ?? 'docs';
-writeFileSync(join(directory, 'demo.svg'), draw(screen, LIGHT));
-writeFileSync(join(directory, 'demo-dark.svg'), draw(screen, DARK));
+writeFileSync(join(process.argv[2] ?? 'docs', 'demo.svg'), draw(await record()));
 
 /** Types the commands into a shell, each when the prompt has appeared, and returns the screen afterwards. */
 async function record() {
@@ -92,23 +78,19 @@ async function record() {
   return { buffer: terminal.buffer.active, erased };
 }
 
-function draw({ buffer, erased }, colors) {
+function draw({ buffer, erased }) {
   const lines = Array.from({ length: buffer.length }, (_, row) => buffer.getLine(row));
   const end = lines.findIndex((line) => line.translateToString(true) === `${PROMPT}exit`);
   const shown = lines.slice(0, end).map(runs);
   shown.splice(erased.row, 0, erased.runs);
   const width = Math.round(SIZE.cols * CELL.width) + 2 * MARGIN;
-  const height = shown.length * CELL.height + TITLE_BAR + 2 * MARGIN;
-  const dots = ['#ff5f57', '#febc2e', '#28c840'].map(
-    (color, at) => `<circle cx="${MARGIN + 4 + at * 20}" cy="20" r="6" fill="${color}"/>`,
-  );
+  const height = shown.length * CELL.height + 2 * MARGIN;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
     '<title>Terminal session: create a category, interrupt an import at the rate limit, run it again, list categories as a table and as JSON</title>',
-    `<rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="10" fill="${colors.paper}" stroke="${colors.edge}"/>`,
-    ...dots,
-    `<g font-family="ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="${colors.ink}" xml:space="preserve">`,
-    ...shown.flatMap((line, row) => line.map((run) => textOf(run, row, colors))),
+    `<rect width="${width}" height="${height}" rx="10" fill="${PAPER}"/>`,
+    `<g font-family="ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" xml:space="preserve">`,
+    ...shown.flatMap((line, row) => line.map((run) => textOf(run, row))),
     '</g>',
     '</svg>',
     '',
@@ -135,14 +117,13 @@ function styleOf(cell, isPrompt) {
   return `${color}${cell.isBold() ? ' bold' : ''}`;
 }
 
-function textOf({ column, style, text }, row, colors) {
+function textOf({ column, style, text }, row) {
   const [color, weight] = style.split(' ');
-  const fill = color === 'ink' ? '' : ` fill="${colors[color]}"`;
   const bold = weight ? ' font-weight="bold"' : '';
   const x = (MARGIN + column * CELL.width).toFixed(1);
-  const y = TITLE_BAR + MARGIN + row * CELL.height;
+  const y = MARGIN + 14 + row * CELL.height;
   const trimmed = text.trimEnd();
   const length = (trimmed.length * CELL.width).toFixed(1);
   const escaped = trimmed.replace(/[&<>]/g, (char) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[char]);
-  return `<text x="${x}" y="${y}" textLength="${length}"${fill}${bold}>${escaped}</text>`;
+  return `<text x="${x}" y="${y}" textLength="${length}" fill="${COLORS[color]}"${bold}>${escaped}</text>`;
 }
