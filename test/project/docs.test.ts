@@ -1,12 +1,11 @@
 // The documentation: links, file names and generated parts.
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Reference } from '../../scripts/generate-docs.mjs';
-import { cliReference, exitCodeTable, replaceGenerated } from '../../scripts/generate-docs.mjs';
 import { ENVIRONMENT } from '../../src/commands/help.ts';
 import { GLOBAL_OPTIONS } from '../../src/reference.ts';
-import { inProcess } from '../support/world.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 const root = join(import.meta.dirname, '../..');
 const namesIn = (directory: string): string[] =>
@@ -29,14 +28,11 @@ test('every file that a document links to, or a document, source or script names
   expect([...new Set([...links, ...named, ...cited])].filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test('the generated parts of docs/cli.md and README.md are up to date (npm run docs)', async () => {
-  const reference = JSON.parse((await inProcess(['--help', '--json'])).out) as Reference;
-  for (const [file, name, text] of [
-    ['docs/cli.md', 'command reference', cliReference(reference)],
-    ['README.md', 'exit codes', exitCodeTable(reference)],
-  ] as const) {
-    expect(textOf(file)).toBe(replaceGenerated(textOf(file), name, text));
-  }
+test('the generated parts of docs/cli.md and README.md are up to date (npm run docs)', () => {
+  const generated = tempDir();
+  execFileSync(process.execPath, [join(root, 'scripts/generate-docs.mjs'), generated]);
+  for (const file of ['docs/cli.md', 'README.md'])
+    expect(readFileSync(join(generated, file), 'utf8')).toBe(textOf(file));
 });
 
 test('the reference lists exactly the PETSTORE_ variables that the source reads', () => {
