@@ -1,6 +1,6 @@
 // The global options and the notices of a session.
 import { expect, test } from 'vitest';
-import { createProgram } from '../src/program.ts';
+import { createProgram, run } from '../src/program.ts';
 import { Session } from '../src/session.ts';
 import { inProcess, world } from './support/world.ts';
 
@@ -63,4 +63,14 @@ test('the password of the state server is redacted as soon as it is used', async
   await new Session(context, OPTIONS).stateServer();
   for (const cleanup of context.cleanups) await cleanup();
   expect(context.redactor.redact('not the-password')).toBe('not [redacted]');
+});
+
+test('a command ends only after its cleanups, such as closing the ledger, and a failed one does not change the exit code', async () => {
+  const context = world(['--version']);
+  const cleaned: string[] = [];
+  context.cleanups.push(
+    () => Promise.reject(new Error('not cleaned')),
+    () => new Promise<void>((done) => setImmediate(done)).then(() => void cleaned.push('ledger')),
+  );
+  expect([await run(context), cleaned]).toEqual([0, ['ledger']]);
 });

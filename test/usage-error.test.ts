@@ -27,6 +27,7 @@ test.each([
   ['categories create -p staging --quit', 'unknown option "--quit"', 'did you mean `--quiet`?'],
   ['categories create --bogus', 'unknown option "--bogus"', see('categories create ')],
   ['categories create', 'required option "--name <name>" not specified', see('categories create ')],
+  ['categories create --name ', '--name is empty', 'pass a name, for example --name dog'],
   [
     'categories create dog --description x',
     'required option "--name <name>" not specified',
