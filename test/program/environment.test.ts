@@ -3,9 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { hasModes, hasShell, hasSilentBacklog } from '../support/capabilities.ts';
-import type { HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import type { Outcome, Place } from '../support/processes.ts';
 import { BASE_ENV, ended, place } from '../support/processes.ts';
@@ -13,11 +12,8 @@ import { BIN, KEY, petstore, savedPlace } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
 
-let service: HttpFake;
-beforeAll(async () => {
-  service = await startHttpFake(() => ({ body: [{ id: 1, name: 'cat' }] }));
-  return service.close;
-});
+const service = await startHttpFake(() => ({ body: [{ id: 1, name: 'cat' }] }));
+afterAll(service.close);
 
 const LIST = ['categories', 'list', '--json'];
 const CREATE = ['categories', 'create', '--name', 'x'];

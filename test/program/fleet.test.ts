@@ -1,11 +1,10 @@
 // Commands with a state server: sharing between machines, rejected settings, and outages.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createClient } from '../../src/client.ts';
 import { hasSignals } from '../support/capabilities.ts';
 import { IdleClock } from '../support/fake-clock.ts';
-import type { HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import { place } from '../support/processes.ts';
 import { petstore } from '../support/program.ts';
@@ -19,20 +18,17 @@ const KEY = 'k_0123456789abcdef';
 const CREATE = ['categories', 'create', '--name', 'dog'];
 const quotaLine = expect.stringMatching(/^quota: 41 of 60 left, resets in \d+s\n$/);
 
-let service: HttpFake;
 const categories: { id: number; name: string }[] = [];
 const sent = (): string[] => service.requests.map(({ method }) => method);
 
-beforeAll(async () => {
-  service = await startHttpFake(({ method, body }) => {
-    const headers = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '41', 'x-ratelimit-reset': '30' };
-    if (method === 'GET') return { body: categories, headers };
-    const category = { id: categories.length + 1, name: (JSON.parse(body) as { name: string }).name };
-    categories.push(category);
-    return { status: 201, body: category, headers };
-  });
-  return service.close;
+const service = await startHttpFake(({ method, body }) => {
+  const headers = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '41', 'x-ratelimit-reset': '30' };
+  if (method === 'GET') return { body: categories, headers };
+  const category = { id: categories.length + 1, name: (JSON.parse(body) as { name: string }).name };
+  categories.push(category);
+  return { status: 201, body: category, headers };
 });
+afterAll(service.close);
 beforeEach(() => void service.requests.splice(0));
 
 /** The settings that machines share; their directories differ. */

@@ -2,9 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { test as anyTest, beforeAll, expect } from 'vitest';
+import { afterAll, test as anyTest, expect } from 'vitest';
 import { hasPty } from '../support/capabilities.ts';
-import type { HttpFake } from '../support/http-fake.ts';
 import { errorResponse, quotaHeaders, startHttpFake } from '../support/http-fake.ts';
 import type { Place } from '../support/processes.ts';
 import { place } from '../support/processes.ts';
@@ -25,23 +24,20 @@ const CATEGORIES = [
 ].map((category) => ({ ...category, id: Number(category.id) }));
 
 // The first segment of the path chooses the response.
-let service: HttpFake;
 let created: object[] = [];
-beforeAll(async () => {
-  service = await startHttpFake(async ({ method, path, body }) => {
-    const kind = path.split('/')[1];
-    const headers = { ...quotaHeaders(), 'x-ratelimit-reset': String(Math.floor(Date.now() / 1000) + 42) };
-    if (kind === 'unauthorized') return errorResponse(401, 'invalid_key', 'The API key is not valid.', headers);
-    if (kind === 'limited') return errorResponse(429, 'slow', 'Slow down.', { ...headers, 'retry-after': '42' });
-    if (method === 'GET') return { body: kind === 'empty' ? created : CATEGORIES, headers };
-    await setTimeout(500);
-    const { name } = JSON.parse(body) as { name: string };
-    const category = { id: Number(/\d+/.exec(name) ?? 7), name };
-    created.push(category);
-    return { status: 201, body: category, headers };
-  });
-  return service.close;
+const service = await startHttpFake(async ({ method, path, body }) => {
+  const kind = path.split('/')[1];
+  const headers = { ...quotaHeaders(), 'x-ratelimit-reset': String(Math.floor(Date.now() / 1000) + 42) };
+  if (kind === 'unauthorized') return errorResponse(401, 'invalid_key', 'The API key is not valid.', headers);
+  if (kind === 'limited') return errorResponse(429, 'slow', 'Slow down.', { ...headers, 'retry-after': '42' });
+  if (method === 'GET') return { body: kind === 'empty' ? created : CATEGORIES, headers };
+  await setTimeout(500);
+  const { name } = JSON.parse(body) as { name: string };
+  const category = { id: Number(/\d+/.exec(name) ?? 7), name };
+  created.push(category);
+  return { status: 201, body: category, headers };
 });
+afterAll(service.close);
 
 /** A place whose saved profile is of the service that behaves like this. */
 function at(kind: string): Place {

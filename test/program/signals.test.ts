@@ -4,9 +4,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test as anyTest, beforeAll, expect } from 'vitest';
+import { afterAll, test as anyTest, expect } from 'vitest';
 import { hasPty, hasSignals } from '../support/capabilities.ts';
-import type { HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import type { Outcome, Place } from '../support/processes.ts';
 import { ended, place, until } from '../support/processes.ts';
@@ -23,20 +22,17 @@ const KEY_COMMAND = `sh -c 'touch "$HOME/started"; exec sleep 60'`;
 // or responds to the first of two creates.
 type Service = 'silent' | 'late' | 'limited' | 'one' | 'key command';
 
-let fake: HttpFake;
-beforeAll(async () => {
-  fake = await startHttpFake(async ({ method, path, body }) => {
-    const service = path.split('/')[1] as Service;
-    if (service === 'silent') return 'silence';
-    if (service === 'limited') return { status: 429, headers: { 'retry-after': '60' } };
-    if (method === 'GET') return { body: [] };
-    const { name } = JSON.parse(body) as { name: string };
-    if (service === 'one' && !name.startsWith('first')) return 'silence';
-    if (service === 'late') await new Promise((resolve) => setTimeout(resolve, 400));
-    return { status: 201, body: { id: 7, name } };
-  });
-  return fake.close;
+const fake = await startHttpFake(async ({ method, path, body }) => {
+  const service = path.split('/')[1] as Service;
+  if (service === 'silent') return 'silence';
+  if (service === 'limited') return { status: 429, headers: { 'retry-after': '60' } };
+  if (method === 'GET') return { body: [] };
+  const { name } = JSON.parse(body) as { name: string };
+  if (service === 'one' && !name.startsWith('first')) return 'silence';
+  if (service === 'late') await new Promise((resolve) => setTimeout(resolve, 400));
+  return { status: 201, body: { id: 7, name } };
 });
+afterAll(fake.close);
 
 type Source = 'the saved profile' | 'a typed profile' | 'the environment';
 

@@ -3,9 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { hasDevFull, hasShell } from '../support/capabilities.ts';
-import type { HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import type { Outcome } from '../support/processes.ts';
 import { ended } from '../support/processes.ts';
@@ -17,11 +16,8 @@ const BIG = JSON.stringify(
 const LIST = ['categories', 'list'];
 
 // It lists 1 MB.
-let service: HttpFake;
-beforeAll(async () => {
-  service = await startHttpFake(() => ({ body: BIG }));
-  return service.close;
-});
+const service = await startHttpFake(() => ({ body: BIG }));
+afterAll(service.close);
 
 /** Runs a script of bash whose arguments are a command of the built program with a saved profile. */
 function inShell(script: string, ...args: readonly string[]): Promise<Outcome> {
