@@ -11,8 +11,6 @@ import { TransportError } from './types.ts';
 
 /** About 330,000 categories; a list of this size needs 640 MB of memory. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
-/** A longer error response is cut. */
-const MAX_ERROR_BYTES = 1024 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** After a longer idle time the service may close the connection just as a create is written to it. */
@@ -108,8 +106,9 @@ function exchange(
       ended = true;
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
-      if (failure) reject(failure);
-      else if (head) resolve({ ...head, body: Buffer.concat(chunks) });
+      // The status of an error is enough: the rest of its body may be missing.
+      if (head && (!failure || head.status >= 400)) resolve({ ...head, body: Buffer.concat(chunks) });
+      else reject(failure);
     };
     // Ends the exchange early and closes its connection.
     const cut = (failure?: unknown): void => {
@@ -144,8 +143,7 @@ function exchange(
       onResponseData(_controller, chunk) {
         received += chunk.length;
         chunks.push(chunk);
-        if (head && head.status >= 400 && received >= MAX_ERROR_BYTES) cut();
-        else if (received > MAX_RESPONSE_BYTES) fail('too-large', 'the response is larger than 64 MiB');
+        if (received > MAX_RESPONSE_BYTES) fail('too-large', 'the response is larger than 64 MiB');
       },
       onResponseEnd: () => settle(),
       onResponseError: (_controller, error) => settle(toTransportError(error, requestSent, head, host)),

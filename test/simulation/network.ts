@@ -83,7 +83,8 @@ export class Network {
           if (!isList && sent) process.lost++;
           const isRetried = isList && reason !== 'aborted' && !head;
           invariants.failed(process, key, number, isRetried, sent ? name : undefined);
-          reject(new TransportError(reason, sent, detail, head));
+          if (head && head.status >= 400) resolve({ ...head, body: new Uint8Array() });
+          else reject(new TransportError(reason, sent, detail, head));
         });
       const onAbort = (): void => fail('aborted', 'interrupted');
       process.connecting++;
