@@ -44,9 +44,9 @@ const LONGEST_MS = 120_000;
 /** For each file, texts that occur in it once, with their replacements. */
 export const OF_WORLDS: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
   'http/retry.ts': [
-    ["if (!request.safe && result.requestSent) return { next: 'unknown' };", ''],
+    ['(!request.safe && result.requestSent) || FINAL.has(result.reason)', 'FINAL.has(result.reason)'],
     ['500: { retry: true, ambiguous: true }', '500: { retry: true }'],
-    ["if (!left || FINAL.has(result.reason)) return { next: 'failed' };", ''],
+    ['if (made >= allowed) return undefined;', ''],
     ['Math.ceil(Math.max(backoff, retryAfterMs +', 'Math.ceil(Math.min(backoff, retryAfterMs +'],
   ],
   'http/http-client.ts': [

@@ -4,7 +4,7 @@ import type { Observation } from '../rate-limit/ledger-record.ts';
 import { parseRateLimitHeaders } from './rate-limit-headers.ts';
 import { failedAttempt, rateLimited } from './request-errors.ts';
 import type { Attempt } from './retry.ts';
-import { decideRetry, isRefusal, statusOf } from './retry.ts';
+import { isRefusal, pauseBeforeRetry } from './retry.ts';
 import { TicketQueue } from './ticket-queue.ts';
 import type { Head, HttpClientOptions, HttpRequest, HttpResponse } from './types.ts';
 import { TransportError } from './types.ts';
@@ -75,21 +75,21 @@ export class HttpClient {
         continue;
       }
       const { result } = attempt;
-      const refused = statusOf(result) === 429 ? responseOf(result) : undefined;
+      const refused = !(result instanceof TransportError) && result.status === 429 ? result : undefined;
       // A 429 counts as an attempt only if this run has made no progress since the last one.
       if (refused && this.#successes > successes) made--;
       successes = this.#successes;
-      const attempts = { made, allowed, maxWaitMs: limits.maxWaitMs };
-      const decision = decideRetry(request, attempt, attempts, clock.random());
-      if (decision.next === 'response') return responseOf(result);
       refusal = refused ?? refusal;
-      if (decision.next === 'limited') {
-        const now = clock.now();
-        throw rateLimited('attempts', ledger.view().nextAt ?? now, now, limits, refusal);
+      const attempts = { made, allowed, maxWaitMs: limits.maxWaitMs };
+      const pauseMs = pauseBeforeRetry(request, attempt, attempts, clock.random());
+      if (pauseMs !== undefined) {
+        await this.#pause(pauseMs, result, signal);
+        continue;
       }
-      if (decision.next !== 'retry')
-        throw failedAttempt(request, result as TransportError, decision.next, signal, limits.names.timeout);
-      await this.#pause(decision.pauseMs, result, signal);
+      if (result instanceof TransportError) throw failedAttempt(request, result, signal, limits.names.timeout);
+      if (!refused) return result;
+      const now = clock.now();
+      throw rateLimited('attempts', ledger.view().nextAt ?? now, now, limits, refused);
     }
   }
 
@@ -145,11 +145,4 @@ export class HttpClient {
 // No listener is added to the request's own signal, which many calls may share.
 function withOwn({ signal }: HttpRequest, other: AbortSignal): AbortSignal {
   return signal ? AbortSignal.any([signal, other]) : other;
-}
-
-// If the body of a rejection was lost, its status is enough.
-function responseOf(result: HttpResponse | TransportError): HttpResponse {
-  if (!(result instanceof TransportError)) return result;
-  if (!result.head) throw new Error('a response without a head');
-  return { ...result.head, body: new Uint8Array() };
 }

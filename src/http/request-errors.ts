@@ -60,21 +60,20 @@ const CHECK_CONNECTION: Hint = { hint: 'check the connection', command: ['doctor
 
 /**
  * The error of the last attempt if it received no complete response.
- * @param next `failed`: nothing was changed; `unknown`: the request may have been processed
  * @param signal its reason is the cause of an interruption, with the exit code
  * @param timeout the option that sets the timeout
  */
 export function failedAttempt(
   request: HttpRequest,
   failure: TransportError,
-  next: 'failed' | 'unknown',
   signal: AbortSignal,
   timeout: string,
 ): unknown {
-  if (failure.reason === 'aborted') return next === 'unknown' ? interrupted(request, signal.reason) : signal.reason;
+  const isUnknown = !request.safe && failure.requestSent;
+  if (failure.reason === 'aborted') return isUnknown ? interrupted(request, signal.reason) : signal.reason;
   const { reason, head } = failure;
   const detail = escapeControls(failure.detail);
-  if (next === 'unknown') {
+  if (isUnknown) {
     const status = head?.status;
     const processed = reason === 'timeout' || statusTraits(status ?? 0).slow ? 'late' : 'perhaps';
     return unknownOutcome(request, detail, { processed, status, cause: failure });

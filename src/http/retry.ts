@@ -21,7 +21,6 @@ const STATUSES: Readonly<Record<number, StatusTraits>> = {
   409: { rowSpecific: true },
   413: { rowSpecific: true },
   422: { rowSpecific: true },
-  429: { retry: true },
   500: { retry: true, ambiguous: true },
   502: { retry: true, ambiguous: true },
   503: { retry: true, ambiguous: true },
@@ -44,46 +43,34 @@ export interface Attempt {
   readonly retryAfterMs: number | undefined;
 }
 
-/**
- * `response`: the response is final, whatever its status; `retry`: send again after the pause, once the ledger grants a
- * ticket; `limited`: the last attempt received a 429; `failed`: no response was received and nothing was changed;
- * `unknown`: the request was sent but no valid response was received.
- */
-type RetryDecision =
-  | { readonly next: 'retry'; readonly pauseMs: number }
-  | { readonly next: 'response' | 'limited' | 'failed' | 'unknown' };
-
 // A retry would fail in the same way.
 const FINAL = new Set<TransportErrorReason>(['tls', 'proxy-auth', 'proxy-refused', 'too-large', 'aborted']);
 const BACKOFF_MS = 150;
 const BACKOFF_CAP_MS = 10_000;
 
 /**
- * Decides what follows an attempt (RFC 9110, 9.2.2).
+ * The pause before the next attempt, in milliseconds (RFC 9110, 9.2.2).
  * @param attempts `made` so far, this one included; `allowed`: one more than `--max-retries`; `maxWaitMs`: the longest pause
  * @param random in [0, 1), for the jitter
+ * @returns undefined if the result is final
  */
-export function decideRetry(
+export function pauseBeforeRetry(
   request: Pick<HttpRequest, 'safe'>,
   { result, retryAfterMs }: Attempt,
   attempts: { readonly made: number; readonly allowed: number; readonly maxWaitMs: number },
   random: number,
-): RetryDecision {
-  const left = attempts.made < attempts.allowed;
-  const status = statusOf(result);
-  // The service did not process the request; the ledger decides when to retry it.
-  if (status === 429) return left ? { next: 'retry', pauseMs: 0 } : { next: 'limited' };
-  if (!(result instanceof TransportError)) {
-    if (!request.safe || !left || !statusTraits(result.status).retry) return { next: 'response' };
-    const pauseMs = pauseAfter(attempts.made, random, retryAfterMs);
-    return pauseMs > attempts.maxWaitMs ? { next: 'response' } : { next: 'retry', pauseMs };
+): number | undefined {
+  const { made, allowed, maxWaitMs } = attempts;
+  if (made >= allowed) return undefined;
+  if (result instanceof TransportError) {
+    if ((!request.safe && result.requestSent) || FINAL.has(result.reason)) return undefined;
+    return Math.min(maxWaitMs, pauseAfter(made, random, undefined));
   }
-  // The body was lost, but the status alone shows that nothing was created.
-  if (!request.safe && status !== undefined && status >= 400 && !statusTraits(status).ambiguous)
-    return { next: 'response' };
-  if (!request.safe && result.requestSent) return { next: 'unknown' };
-  if (!left || FINAL.has(result.reason)) return { next: 'failed' };
-  return { next: 'retry', pauseMs: Math.min(attempts.maxWaitMs, pauseAfter(attempts.made, random, undefined)) };
+  // The service did not process the request; the ledger decides when to retry it.
+  if (result.status === 429) return 0;
+  if (!request.safe || !statusTraits(result.status).retry) return undefined;
+  const pauseMs = pauseAfter(made, random, retryAfterMs);
+  return pauseMs > maxWaitMs ? undefined : pauseMs;
 }
 
 // Jitter only lengthens a pause: a stated one by at most a tenth, a backoff by at most a quarter.
@@ -91,9 +78,4 @@ function pauseAfter(made: number, random: number, retryAfterMs: number | undefin
   const backoff = (1 + random / 4) * Math.min(BACKOFF_CAP_MS, BACKOFF_MS * 2 ** made);
   if (retryAfterMs === undefined) return Math.ceil(backoff);
   return Math.ceil(Math.max(backoff, retryAfterMs + random * Math.min(1000, retryAfterMs / 10)));
-}
-
-/** @returns undefined if the attempt ended before a status arrived */
-export function statusOf(result: HttpResponse | TransportError): number | undefined {
-  return result instanceof TransportError ? result.head?.status : result.status;
 }

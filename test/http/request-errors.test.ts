@@ -56,7 +56,7 @@ test.each<[TransportErrorReason, head: HttpResponse | undefined, kind: string, h
   ['proxy-auth', undefined, 'auth', 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT'],
 ])('a read that ends with the failure "%s" (response %j) is an error of kind %s', (reason, head, kind, hint) => {
   const failure = new TransportError(reason, true, 'it\u001b failed', head);
-  const error = failedAttempt(read, failure, 'failed', new AbortController().signal, '--timeout');
+  const error = failedAttempt(read, failure, new AbortController().signal, '--timeout');
   expect(error).toMatchObject({ kind, message: 'it␛ failed', hint, cause: failure });
 });
 
