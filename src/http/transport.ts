@@ -153,11 +153,11 @@ function exchange(
 
 // A value that was sent twice counts once.
 function joined(headers: IncomingHttpHeaders): HttpHeaders {
-  const entries = Object.entries(headers).map(([name, value = []]) => {
-    const values = [value].flat().map((one) => one.trim());
-    return [name, [...new Set(values)].join(', ')];
-  });
-  return Object.fromEntries(entries);
+  const result: Record<string, string> = {};
+  for (const [name, value = ''] of Object.entries(headers)) {
+    result[name] = typeof value === 'string' ? value.trim() : [...new Set(value.map((one) => one.trim()))].join(', ');
+  }
+  return result;
 }
 
 function duration(ms: number): string {
