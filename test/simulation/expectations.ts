@@ -1,4 +1,4 @@
-// The number of categories that each name may have, after what users did and were told.
+// The number of categories that each name may have, from what users did and what petstore reported.
 import type { Service, Stored } from './service.ts';
 
 export class Expectations {

@@ -274,7 +274,7 @@ export class Invariants {
       this.violate(`idle ${seconds(scheduler.now - latest)} longer than the service asks for`);
   }
 
-  // Checks that no wait is longer than --max-wait, whoever causes it: not a suspension, the prompt or another import.
+  // Checks that no wait is longer than --max-wait, from any cause but a suspension, the prompt or another import.
   #checkPatience(process: SimulatedProcess, slackMs: number): void {
     const { scheduler, stateServer, calm } = this.#options;
     const { activeAt, startedAt, suspendedUntil, command, hasQuestion, creates, maxWaitMs } = process;

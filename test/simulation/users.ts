@@ -47,7 +47,7 @@ const MOST_WAITS = 200;
 export class User {
   readonly #plan: UserPlan;
   readonly #world: Surroundings;
-  /** Whether an import has said that the service changes names. */
+  /** Whether an import reported that the service changes names. */
   #knowsSpelling = false;
 
   constructor(plan: UserPlan, world: Surroundings) {
