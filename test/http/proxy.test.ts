@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { proxyFor } from '../../src/http/proxy.ts';
 import { createTransport } from '../../src/http/transport.ts';
 import type { TransportError } from '../../src/http/types.ts';
-import { startRawServer } from '../support/raw-server.ts';
+import { startHttpFake } from '../support/http-fake.ts';
 
 const proxy = (url: string, env: Record<string, string>): string => proxyFor(new URL(url), env)?.href ?? 'no proxy';
 const HTTPS_PROXY = 'http://proxy.example:3128';
@@ -66,7 +66,7 @@ async function failure(host: string, credentials = ''): Promise<TransportError> 
 }
 
 async function startProxy(onRequest: (socket: Socket) => void) {
-  const server = await startRawServer(onRequest);
+  const server = await startHttpFake(() => onRequest);
   onTestFinished(server.close);
   return { host: `127.0.0.1:${server.port}`, requests: server.requests };
 }

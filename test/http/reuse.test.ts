@@ -2,15 +2,15 @@
 import type { Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createTransport } from '../../src/http/transport.ts';
-import { response, startRawServer } from '../support/raw-server.ts';
+import { startHttpFake } from '../support/http-fake.ts';
+import { response } from '../support/raw-server.ts';
 
 const POST = { method: 'POST', path: '/categories', body: '{}', safe: false };
 const CREATED = response('201 Created', '{"id":1,"name":"x"}');
 
 async function serve(onSent: (socket: Socket) => void = () => undefined) {
-  const onRequest = (socket: Socket): void => void socket.write(CREATED, () => onSent(socket));
-  const server = await startRawServer(onRequest);
-  const transport = createTransport({ baseUrl: `${server.origin}/v1`, key: 'k', version: '1', env: {}, now: Date.now });
+  const server = await startHttpFake(() => (socket) => void socket.write(CREATED, () => onSent(socket)));
+  const transport = createTransport({ baseUrl: server.url, key: 'k', version: '1', env: {}, now: Date.now });
   onTestFinished(async () => {
     await transport.close();
     server.close();

@@ -5,7 +5,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createTransport } from '../../src/http/transport.ts';
 import { toTransportError } from '../../src/http/transport-errors.ts';
 import type { Head, HttpRequest, HttpResponse, Transport, TransportError } from '../../src/http/types.ts';
-import { flood, response, startRawServer, startTcpServer } from '../support/raw-server.ts';
+import { startHttpFake } from '../support/http-fake.ts';
+import { flood, response, startTcpServer } from '../support/raw-server.ts';
 
 const GET: HttpRequest = { method: 'GET', path: '/categories', safe: true };
 const POST: HttpRequest = { method: 'POST', path: '/categories', body: '{"name":"dog"}', safe: false };
@@ -26,9 +27,9 @@ async function failure(...args: Parameters<typeof send>): Promise<TransportError
 }
 
 async function serve(onRequest: (socket: Socket) => void) {
-  const server = await startRawServer(onRequest);
+  const server = await startHttpFake(() => onRequest);
   onTestFinished(server.close);
-  return { url: `${server.origin}/v1`, requests: server.requests };
+  return server;
 }
 
 const responding = (bytes: Buffer | string) => serve((socket) => void socket.end(bytes));

@@ -8,7 +8,7 @@ import { startHttpFake } from '../support/http-fake.ts';
 import type { Outcome, Place } from '../support/processes.ts';
 import { ended, place, until } from '../support/processes.ts';
 import { petstore, start } from '../support/program.ts';
-import { response, startRawServer } from '../support/raw-server.ts';
+import { response } from '../support/raw-server.ts';
 import type { WorldOptions } from '../support/world.ts';
 import { inProcess } from '../support/world.ts';
 
@@ -34,16 +34,16 @@ function leakyFiles(dir: string, except: RegExp): readonly string[] {
 const OWN_FILE = /profile-[a-z0-9_-]+\.json$/;
 
 // A service that repeats the key in every part of its response.
-const echo = await startRawServer((socket, request) => {
-  const [, status = '200'] = request.path.split('/');
-  const text = `${SECRET} ${encodeURIComponent(`Bearer ${SECRET}`)} ${BASE64} ${request.headers.authorization}`;
+const echo = await startHttpFake(({ method, path, headers: { authorization } }) => {
+  const [, status = '200'] = path.split('/');
+  const text = `${SECRET} ${encodeURIComponent(`Bearer ${SECRET}`)} ${BASE64} ${authorization}`;
   const error = JSON.stringify({ code: SECRET, message: text, status: Number(status) });
   const list = JSON.stringify([{ id: 1, name: SECRET, description: text, extra: { [SECRET]: BASE64 } }]);
   const one = JSON.stringify({ id: 1, name: SECRET, description: text });
-  const body = Number(status) >= 300 ? error : request.method === 'GET' ? list : one;
-  const created = status === '200' && request.method === 'POST' ? '201' : status;
+  const body = Number(status) >= 300 ? error : method === 'GET' ? list : one;
+  const created = status === '200' && method === 'POST' ? '201' : status;
   const headers = [`X-Echo: ${text}`, `Location: https://${SECRET}.example/${BASE64}`, `Sunset: ${text}`];
-  socket.end(response(`${created} ${SECRET}`, body, ...headers, `Deprecation: ${SECRET}`));
+  return (socket) => socket.end(response(`${created} ${SECRET}`, body, ...headers, `Deprecation: ${SECRET}`));
 });
 afterAll(echo.close);
 

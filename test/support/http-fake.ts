@@ -1,11 +1,11 @@
 // An HTTP server whose responses come from a function of the test, and that keeps all requests.
-// For invalid HTTP use raw-server.ts, for rate limits limited-service.ts or the sandbox.
-import { once } from 'node:events';
-import type { IncomingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
+// For rate limits use limited-service.ts or the sandbox.
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { startTcpServer } from './raw-server.ts';
 
 export interface ReceivedRequest {
   readonly method: string;
@@ -18,16 +18,12 @@ export interface ReceivedRequest {
 /** A body that is neither text nor bytes is sent as JSON; `reset` closes the connection, `silence` sends nothing. */
 export type FakeResponse =
   | { readonly status?: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
+  /** Writes raw bytes, as a response that an HTTP library cannot send, or to CONNECT. */
+  | ((socket: Socket) => unknown)
   | 'reset'
   | 'silence';
 
-export interface HttpFake {
-  readonly port: number;
-  readonly origin: string;
-  readonly url: string;
-  readonly requests: ReceivedRequest[];
-  readonly close: () => void;
-}
+export type HttpFake = Awaited<ReturnType<typeof startHttpFake>>;
 
 /**
  * Starts a server on a free port of 127.0.0.1.
@@ -37,29 +33,24 @@ export interface HttpFake {
 export async function startHttpFake(
   respond: (request: ReceivedRequest) => FakeResponse | Promise<FakeResponse>,
   tls?: { readonly key: string; readonly cert: string },
-): Promise<HttpFake> {
+) {
   const requests: ReceivedRequest[] = [];
-  const listener: RequestListener = async (incoming, response) => {
-    const { method = '', url: path = '', headers } = incoming;
-    const request = { method, path, headers, body: await text(incoming) };
+  const receive = async (incoming: IncomingMessage, response?: ServerResponse): Promise<void> => {
+    const { method = '', url: path = '', headers, socket } = incoming;
+    const request = { method, path, headers, body: response ? await text(incoming) : '' };
     requests.push(request);
-    send(response, await respond(request));
+    const content = await respond(request);
+    if (typeof content === 'function') content(socket);
+    else if (content === 'reset') socket.destroy();
+    else if (response && content !== 'silence') send(response, content);
   };
-  const server = tls ? createTlsServer(tls, listener) : createServer(listener);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
+  const server = (tls ? createTlsServer(tls) : createServer())
+    .on('request', receive)
+    .on('connect', (one) => receive(one));
+  const tcp = await startTcpServer((socket) => void server.emit('connection', socket));
   // The test certificate is for localhost.
-  const origin = tls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
-  return {
-    port,
-    origin,
-    url: `${origin}/v1`,
-    requests,
-    close: () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  const origin = tls ? `https://localhost:${tcp.port}` : tcp.origin;
+  return { ...tcp, origin, url: `${origin}/v1`, requests };
 }
 
 /** The rate-limit headers of a window that resets in 30 s. */
@@ -73,10 +64,10 @@ export function errorResponse(status: number, code: string, message: string, hea
   return { status, body: { code, message, status }, headers };
 }
 
-function send(response: ServerResponse, content: FakeResponse): void {
-  if (content === 'silence') return;
-  if (content === 'reset') return void response.socket?.destroy();
-  const { status = 200, body = '', headers = {} } = content;
+function send(
+  response: ServerResponse,
+  { status = 200, body = '', headers = {} }: Extract<FakeResponse, { body?: unknown }>,
+): void {
   const raw = typeof body === 'string' || body instanceof Uint8Array;
   response.statusCode = status;
   response.setHeaders(new Map(Object.entries({ 'content-type': 'application/json', ...headers })));

@@ -1,12 +1,8 @@
-// Servers that send raw bytes, for responses that an HTTP library cannot send.
+// Raw bytes: a TCP server, and responses for its sockets or those of an HTTP fake.
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
-import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
 import { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
-import type { ReceivedRequest } from './http-fake.ts';
 
 /** Starts a server on a free port of 127.0.0.1; `close` closes its connections. */
 export async function startTcpServer(onConnection: (socket: Socket) => void) {
@@ -27,20 +23,6 @@ export async function startTcpServer(onConnection: (socket: Socket) => void) {
       server.close();
     },
   };
-}
-
-export type RawServer = Awaited<ReturnType<typeof startRawServer>>;
-
-/** Starts an HTTP server whose responses are written to the socket; `requests` holds the complete requests. */
-export async function startRawServer(onRequest: (socket: Socket, request: ReceivedRequest) => void) {
-  const requests: ReceivedRequest[] = [];
-  const receive = ({ method = '', url: path = '', headers, socket }: IncomingMessage, body: string): void => {
-    requests.push({ method, path, headers, body });
-    onRequest(socket, { method, path, headers, body });
-  };
-  const parser = createHttpServer(async (incoming) => receive(incoming, await text(incoming)));
-  parser.on('connect', (incoming) => receive(incoming, ''));
-  return { ...(await startTcpServer((socket) => void parser.emit('connection', socket))), requests };
 }
 
 /**
