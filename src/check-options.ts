@@ -19,6 +19,13 @@ export function checkPath(value: unknown, name: string): string | undefined {
   throw new PetstoreError('usage', `${name} must be a path`);
 }
 
+/** @throws PetstoreError `usage` unless the value, a number or its digits, is a whole number in this range */
+export function wholeNumber(value: unknown, name: string, least: number, most: number): number {
+  const number = /^\d{1,10}$/.test(String(value)) ? Number(value) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  throw invalidValue(value, name, `use a whole number from ${least} to ${most}`, 'number');
+}
+
 /** The error of an option with an unusable value, or with an unusable part: `what`. */
 export function invalidValue(value: unknown, name: string, hint: string, what = 'value'): PetstoreError {
   const shown = escapeControls(JSON.stringify(String(value)));

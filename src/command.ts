@@ -1,6 +1,5 @@
 // Runs a command's action: opens the session, prints the result, the quota and the error.
 import { Command } from 'commander';
-import { invalidValue } from './check-options.ts';
 import type { ErrorKind } from './errors.ts';
 import { PetstoreError, rephrase } from './errors.ts';
 import type { Context } from './io.ts';
@@ -48,13 +47,6 @@ export function rootOf(command: Command): Program {
 /** The full name of a command, for example `petstore categories list`. */
 export function pathOf(command: Command): string {
   return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
-}
-
-/** @param from the option or the variable that sets the number, for the error */
-export function wholeNumber(text: string, from: string, least: number, most: number): number {
-  const number = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= least && number <= most) return number;
-  throw invalidValue(text, from, `use a whole number from ${least} to ${most}`, 'number');
 }
 
 /** A command's function and the view that prints the returned data; the function itself never prints. */

@@ -1,9 +1,9 @@
 // Builds the command tree and runs one command, from arguments to exit code.
 import type { Command } from 'commander';
 import { CommanderError, Option } from 'commander';
-import { invalidValue } from './check-options.ts';
+import { invalidValue, wholeNumber } from './check-options.ts';
 import { LONGEST_TIMER_MS } from './clock.ts';
-import { PetstoreCommand, Program, wholeNumber } from './command.ts';
+import { PetstoreCommand, Program } from './command.ts';
 import { create } from './commands/categories/create.ts';
 import { importCommand } from './commands/categories/import.ts';
 import { list } from './commands/categories/list.ts';

@@ -141,8 +141,8 @@ export class Session {
 
   async #startSandbox({ identity }: Target): Promise<{ readonly baseUrl: string; readonly key: string }> {
     const { clock, cleanups } = this.context;
-    const { startEmbedded } = await import('./sandbox/server.ts');
-    const sandbox = await startEmbedded({ dataFile: identity.slice('sandbox:'.length), clock });
+    const { startServer } = await import('./sandbox/server.ts');
+    const sandbox = await startServer({ data: identity.slice('sandbox:'.length), clock });
     cleanups.push(() => sandbox.close());
     return sandbox;
   }

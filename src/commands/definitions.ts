@@ -1,8 +1,9 @@
 // The definitions of `petstore auth` and of the commands outside of a group; their code is loaded when they run.
 import { Argument, Option } from 'commander';
-import { handlerOf, PetstoreCommand, rootOf, wholeNumber } from '../command.ts';
+import { handlerOf, PetstoreCommand, rootOf } from '../command.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+const PLANS = ['free', 'pro', 'business', 'enterprise'];
 
 export const api = (): PetstoreCommand =>
   new PetstoreCommand('api')
@@ -147,14 +148,10 @@ failed or skipped; ids are node, config, state, state_server, profile, base_url,
 export const sandbox = (): PetstoreCommand =>
   new PetstoreCommand('sandbox')
     .description('run a local test server that implements the API')
-    .option('--port <number>', 'port on 127.0.0.1; 0 chooses a free port', numberOf('--port', 65_535), 4010)
-    .addOption(
-      new Option('--plan <plan>', 'rate limits of a plan; by default, free')
-        .choices(['free', 'pro', 'business', 'enterprise'])
-        .conflicts('limit'),
-    )
-    .option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable (all apply)', collect)
-    .option('--key <key>', 'API key to accept; repeatable (each key has its own rate limit)', collect)
+    .addOption(new Option('--port <number>', 'port on 127.0.0.1; 0 chooses a free port').default(4010))
+    .addOption(new Option('--plan <plan>', 'rate limits of a plan; by default, free').choices(PLANS))
+    .option('--limit <limit...>', 'custom rate limits such as 60/6s; all of them apply')
+    .option('--key <key...>', 'API keys to accept; each has its own rate limit')
     .option('--data <file>', 'path of the data files, without suffix (default: the files of profile "sandbox")')
     .option('--reset', 'delete categories and rate limit windows first; ids are not reused')
     .addOption(
@@ -162,8 +159,8 @@ export const sandbox = (): PetstoreCommand =>
         .choices(['seconds', 'date', 'none'])
         .default('seconds'),
     )
-    .option('--fault <fault>', 'inject a fault, KIND[:PERCENT]; repeatable, see below', collect)
-    .option('--seed <number>', 'seed for fault injection, for reproducible runs', numberOf('--seed', 2 ** 32 - 1))
+    .option('--fault <fault...>', 'inject faults, each KIND[:PERCENT], see below')
+    .option('--seed <number>', 'seed for fault injection, for reproducible runs')
     .sections({
       notes: `The server runs until Ctrl-C and prints one line per request on stderr, except with --quiet or --json. With
 -p sandbox, commands use the same data without this server. Any number of processes can
@@ -213,11 +210,3 @@ export const suggestions = (): PetstoreCommand =>
     // PowerShell drops empty arguments.
     .option('--at-blank', 'add an empty last word')
     .action(handlerOf(async (command) => (await import('./completion.ts')).suggestAction(rootOf(command))));
-
-function collect(value: string, previous: readonly string[] = []): readonly string[] {
-  return [...previous, value];
-}
-
-function numberOf(option: string, most: number) {
-  return (text: string): number => wholeNumber(text, option, 0, most);
-}

@@ -7,30 +7,22 @@ import type { AddressInfo } from 'node:net';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { systemReason } from '../system-error.ts';
-import type { FaultKind, FaultPlan, FaultRule } from './faults.ts';
+import type { FaultKind, FaultPlan } from './faults.ts';
 import { drawFaultPlan, seededRandom } from './faults.ts';
-import type { Limit, QuotaStatus } from './limiter.ts';
-import { newKeyUsage, PLANS, quotaStatus } from './limiter.ts';
+import type { QuotaStatus } from './limiter.ts';
+import { newKeyUsage, quotaStatus } from './limiter.ts';
 import { findOperation, OPENAPI_PATH, openapiResponse } from './operations.ts';
 import type { RetryAfterFormat, SandboxResponse } from './response.ts';
 import { commonHeaders, HttpError, retryAfterHeader, sendResponse, toResponse } from './response.ts';
+import type { GivenSettings, NameOption, Settings } from './settings.ts';
+import { readSettings } from './settings.ts';
 import { Store } from './store.ts';
 
-export interface ServerOptions {
-  /** See `Store`; any number of processes may share it. Undefined: in memory. */
-  readonly dataFile: string | undefined;
+export interface ServerOptions extends GivenSettings {
   readonly clock: Clock;
-  /** 0: any free port. */
-  readonly port: number;
-  /** How the caller spells the option, for messages (default: `port`). */
-  readonly portName?: string;
-  readonly keys: readonly string[];
-  /** All of them apply; none means unlimited. */
-  readonly limits: readonly Limit[];
+  /** Default: as here. */
+  readonly nameOf?: NameOption;
   readonly retryAfter?: RetryAfterFormat;
-  readonly faults?: readonly FaultRule[];
-  /** Seed for random faults (default: the clock's randomness). */
-  readonly seed?: number | undefined;
   /** Deletes the data first. */
   readonly reset?: boolean;
   readonly onRequest?: (record: RequestRecord) => void;
@@ -38,7 +30,7 @@ export interface ServerOptions {
 
 export interface RequestRecord {
   readonly method: string;
-  /** As received; escape it before printing it. */
+  /** With keys redacted; escape it before printing it. */
   readonly path: string;
   /** Undefined if the connection was reset before the operation ran. */
   readonly status: number | undefined;
@@ -46,37 +38,29 @@ export interface RequestRecord {
   readonly fault: FaultKind | undefined;
 }
 
-export interface RunningSandbox {
-  readonly port: number;
+export interface RunningSandbox extends Settings {
   /** `http://127.0.0.1:PORT/v1` */
   readonly baseUrl: string;
   /** Ends open connections. Any further call returns the same promise. */
   close(): Promise<void>;
 }
 
-/** Not a secret: the sandbox listens on loopback only and rejects web pages. */
-export const SANDBOX_KEY = 'sandbox_0123456789abcdef';
-
-/** Starts the sandbox that a command with the profile `sandbox` uses: any free port, the Free plan. */
-export async function startEmbedded(options: Pick<ServerOptions, 'dataFile' | 'clock'>) {
-  const sandbox = await startServer({ ...options, port: 0, keys: [SANDBOX_KEY], limits: PLANS.free });
-  return { ...sandbox, key: SANDBOX_KEY };
-}
-
-/** @throws PetstoreError `usage` for the port, `storage` for damaged data; errors of the file system unchanged */
+/** @throws PetstoreError `usage` for an option, `storage` for damaged data; errors of the file system unchanged */
 export async function startServer(options: ServerOptions): Promise<RunningSandbox> {
+  const nameOf = options.nameOf ?? String;
+  const settings = readSettings(options, nameOf);
   // A missing Host is rejected by `checkOrigin`, with an Error object.
   const server = createServer({ requireHostHeader: false });
   // Listen first, so that a busy port does not reset the data.
-  await once(server.listen({ port: options.port, host: '127.0.0.1' }), 'listening').catch((error) => {
+  await once(server.listen({ port: settings.port, host: '127.0.0.1' }), 'listening').catch((error) => {
     const problem = error.code === 'EADDRINUSE' ? 'is in use' : `cannot be opened (${systemReason(error)})`;
-    const hint = `use ${options.portName ?? 'port'} 0 to choose a free port`;
-    throw new PetstoreError('usage', `port ${options.port} ${problem}`, { hint, cause: error });
+    const hint = `use ${nameOf('port')} 0 to choose a free port`;
+    throw new PetstoreError('usage', `port ${settings.port} ${problem}`, { hint, cause: error });
   });
   const { port } = server.address() as AddressInfo;
   let service: Service;
   try {
-    service = new Service({ ...options, port });
+    service = new Service({ ...options, ...settings, port });
   } catch (error) {
     server.close();
     throw error;
@@ -89,7 +73,7 @@ export async function startServer(options: ServerOptions): Promise<RunningSandbo
     service.close();
   };
   let closed: Promise<void> | undefined;
-  return { port, baseUrl: `http://127.0.0.1:${port}/v1`, close: () => (closed ??= stop()) };
+  return { ...settings, port, baseUrl: `http://127.0.0.1:${port}/v1`, close: () => (closed ??= stop()) };
 }
 
 /** What is known about a request before its operation has run. */
@@ -99,24 +83,24 @@ interface Exchange {
 }
 
 class Service {
-  readonly #options: ServerOptions;
+  readonly #options: ServerOptions & Settings;
   readonly #store: Store;
   /** Maps each key to its id in the data, which never contains the key. */
   readonly #keyIds: ReadonlyMap<string, string>;
   readonly #random: () => number;
   readonly #closed = new AbortController();
 
-  constructor(options: ServerOptions) {
-    const { clock, dataFile, keys, seed } = options;
+  constructor(options: ServerOptions & Settings) {
+    const { dataFile, keys, seed } = options;
     this.#options = options;
     this.#store = new Store(dataFile, options);
     this.#keyIds = new Map(keys.map((key) => [key, createHash('sha256').update(key).digest('hex').slice(0, 16)]));
-    this.#random = seed === undefined ? () => clock.random() : seededRandom(seed);
+    this.#random = seededRandom(seed);
   }
 
   /** Never rejects. */
   async handle(request: IncomingMessage, to: ServerResponse): Promise<void> {
-    const { clock, limits, onRequest } = this.#options;
+    const { clock, keys, limits, onRequest } = this.#options;
     // Without a valid key, the whole limit remains.
     const quota = quotaStatus(newKeyUsage(), clock.now(), limits);
     const exchange: Exchange = { quota, plan: { delayMs: 0, fault: undefined } };
@@ -126,7 +110,8 @@ class Service {
       if (plan.delayMs > 0) await clock.sleep(plan.delayMs, this.#closed.signal);
       const fault = plan.fault ?? (plan.delayMs > 0 ? 'latency' : undefined);
       const status = fault === 'reset' ? undefined : response.status;
-      onRequest?.({ method: `${request.method}`, path: `${request.url}`, status, remaining: quota.remaining, fault });
+      const path = withoutKeys(`${request.url}`, keys);
+      onRequest?.({ method: `${request.method}`, path, status, remaining: quota.remaining, fault });
       const headers = { ...commonHeaders(quota, clock.now()), ...response.headers };
       sendResponse(to, { ...response, headers }, fault);
     } catch {
@@ -144,7 +129,7 @@ class Service {
   async #respond(request: IncomingMessage, exchange: Exchange): Promise<SandboxResponse> {
     const { method = '', url = '', headers } = request;
     checkOrigin(headers, this.#options.port);
-    exchange.plan = drawFaultPlan(this.#options.faults ?? [], this.#random);
+    exchange.plan = drawFaultPlan(this.#options.faults, this.#random);
     // The target may be in absolute form (RFC 9112, section 3.2.2).
     const path = url.replace(/^http:\/\/[^/?]*/i, '').replace(/[?#].*$/s, '');
     if (method === 'GET' && path === OPENAPI_PATH) return openapiResponse();
@@ -174,6 +159,12 @@ class Service {
         : `the limit of ${quota.limit} request${quota.limit === 1 ? '' : 's'} is exhausted`;
     throw new HttpError(429, rejection, message, retryAfterHeader(retryAfter, quota.resetAt, now));
   }
+}
+
+// A client may have put its key into the URL. The API has no query.
+function withoutKeys(path: string, keys: readonly string[]): string {
+  const forms = keys.flatMap((key) => [key, encodeURIComponent(key)]);
+  return forms.reduce((text, form) => text.replaceAll(form, '[redacted]'), path.replace(/\?.+/s, '?[redacted]'));
 }
 
 /** Rejects requests that a web page could send: a foreign Host (DNS rebinding) or any Origin. */

@@ -1,55 +1,67 @@
 // The settings of a sandbox, from the options of `petstore sandbox` or of `startSandbox`.
-import { checkPath, invalidValue } from '../check-options.ts';
+import { randomInt } from 'node:crypto';
+import { checkPath, invalidValue, wholeNumber } from '../check-options.ts';
 import { PetstoreError } from '../errors.ts';
 import { parseFault } from './faults.ts';
-import type { PlanName } from './limiter.ts';
+import type { Limit, PlanName } from './limiter.ts';
 import { PLANS, parseLimit } from './limiter.ts';
-import { SANDBOX_KEY } from './server.ts';
 
-type OptionName = 'port' | 'plan' | 'limits' | 'keys' | 'data' | 'faults' | 'seed';
-/** Absent options and empty lists have defaults. */
-export type GivenSettings = Readonly<Partial<Record<OptionName, unknown>>>;
+/** Not a secret: the sandbox listens on loopback only and rejects web pages. */
+const SANDBOX_KEY = 'sandbox_0123456789abcdef';
+
+export const OPTIONS = ['port', 'keys', 'limits', 'plan', 'faults', 'seed', 'data'] as const;
+
+/** Unchecked options; absent ones and empty lists have defaults. */
+export type GivenSettings = Readonly<Partial<Record<(typeof OPTIONS)[number], unknown>>>;
+
 /** How the caller spells an option, for messages: `--limit` or `limits`. */
-export type OptionNames = Readonly<Record<OptionName, string>>;
+export type NameOption = (option: string) => string;
+
+interface Limited {
+  readonly plan: PlanName | 'custom';
+  /** All of them apply; none means unlimited. */
+  readonly limits: readonly Limit[];
+}
+
+export type Settings = ReturnType<typeof readSettings>;
 
 /** @throws PetstoreError `usage` naming the option */
-export function readSettings(given: GivenSettings, names: OptionNames) {
+export function readSettings(given: GivenSettings, nameOf: NameOption) {
   return {
-    port: wholeNumber(given.port ?? 0, names.port, 65_535),
-    portName: names.port,
-    ...readLimits(given, names),
-    keys: readKeys(texts(given.keys, names.keys), names.keys),
-    dataFile: checkPath(given.data, names.data),
-    faults: texts(given.faults, names.faults).map((text) => parseFault(text, names.faults)),
-    seed: given.seed === undefined ? undefined : wholeNumber(given.seed, names.seed, 2 ** 32 - 1),
+    port: wholeNumber(given.port ?? 0, nameOf('port'), 0, 65_535),
+    ...readLimits(given, nameOf),
+    ...readKeys(texts(given.keys, nameOf('keys')), nameOf('keys')),
+    dataFile: checkPath(given.data, nameOf('data')),
+    faults: texts(given.faults, nameOf('faults')).map((text) => parseFault(text, nameOf('faults'))),
+    // A random one is shown too, so that a run can be repeated.
+    seed: wholeNumber(given.seed ?? randomInt(2 ** 32), nameOf('seed'), 0, 2 ** 32 - 1),
   };
 }
 
-function readLimits({ limits, plan = 'free' }: GivenSettings, names: OptionNames) {
-  const custom = texts(limits, names.limits).map((text) => parseLimit(text, names.limits));
-  if (custom.length > 0) return { plan: 'custom' as const, limits: custom };
-  const name = Object.keys(PLANS).find((one): one is PlanName => one === plan);
+function readLimits({ limits, plan }: GivenSettings, nameOf: NameOption): Limited {
+  const custom = texts(limits, nameOf('limits')).map((text) => parseLimit(text, nameOf('limits')));
+  if (custom.length > 0 && plan !== undefined) {
+    const message = `${nameOf('plan')} and ${nameOf('limits')} cannot be combined`;
+    throw new PetstoreError('usage', message, { hint: 'use one of them' });
+  }
+  if (custom.length > 0) return { plan: 'custom', limits: custom };
+  const name = Object.keys(PLANS).find((one): one is PlanName => one === (plan ?? 'free'));
   if (name) return { plan: name, limits: PLANS[name] };
-  throw invalidValue(plan, names.plan, `use ${Object.keys(PLANS).join(', ')}`);
+  throw invalidValue(plan, nameOf('plan'), `use ${Object.keys(PLANS).join(', ')}`);
 }
 
 // The message does not repeat the text, which may be a real key.
-function readKeys(keys: readonly string[], name: string): readonly [string, ...string[]] {
+function readKeys(keys: readonly string[], name: string) {
   if (!keys.every((key) => /^[\x21-\x7e]+$/.test(key))) {
     const hint = 'use a key such as sandbox_alice_0001';
     throw new PetstoreError('usage', `${name} must be printable ASCII without spaces`, { hint });
   }
-  const [first = SANDBOX_KEY, ...others] = new Set(keys);
-  return [first, ...others];
+  const [key = SANDBOX_KEY, ...others] = new Set(keys);
+  return { key, keys: [key, ...others] };
 }
 
 function texts(value: unknown, name: string): readonly string[] {
   if (value === undefined) return [];
   if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value;
   throw new PetstoreError('usage', `${name} must be an array of strings`);
-}
-
-function wholeNumber(value: unknown, name: string, max: number): number {
-  if (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max) return Number(value);
-  throw invalidValue(value, name, `use a whole number from 0 to ${max}`);
 }

@@ -5,7 +5,7 @@ import { systemClock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { storageError } from '../system-error.ts';
 import { startServer } from './server.ts';
-import { readSettings } from './settings.ts';
+import { OPTIONS } from './settings.ts';
 
 export interface SandboxOptions {
   /** On 127.0.0.1 (default: any free port). */
@@ -34,9 +34,6 @@ export interface Sandbox {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
-const OPTIONS = ['port', 'keys', 'limits', 'plan', 'faults', 'seed', 'data'] as const;
-const NAMES = Object.fromEntries(OPTIONS.map((name) => [name, name])) as Record<(typeof OPTIONS)[number], string>;
-
 /**
  * Starts the service of docs/service.md on loopback, in this process.
  * @throws PetstoreError `usage` for an unknown or unusable option or a port in use, `storage` for unusable data
@@ -46,13 +43,9 @@ const NAMES = Object.fromEntries(OPTIONS.map((name) => [name, name])) as Record<
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const given = checkOptions<SandboxOptions>(options, OPTIONS, 'startSandbox');
-  if (given.plan !== undefined && given.limits?.length) {
-    throw new PetstoreError('usage', 'plan and limits cannot be combined', { hint: 'use one of them' });
-  }
   try {
-    const settings = readSettings(given, NAMES);
-    const { baseUrl: url, close } = await startServer({ ...settings, clock: systemClock });
-    return { url, key: settings.keys[0], close, [Symbol.asyncDispose]: close };
+    const { baseUrl: url, key, close } = await startServer({ ...given, clock: systemClock });
+    return { url, key, close, [Symbol.asyncDispose]: close };
   } catch (error) {
     throw error instanceof PetstoreError ? error : storageError(error, 'use', String(given.data));
   }

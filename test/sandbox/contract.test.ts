@@ -2,7 +2,6 @@
 import type { Document } from 'openapi-backend';
 import { OpenAPIBackend, SetMatchType } from 'openapi-backend';
 import { expect, test } from 'vitest';
-import { parseFault } from '../../src/sandbox/faults.ts';
 import openapi from '../../src/sandbox/openapi.json' with { type: 'json' };
 import { noonClock, startTestSandbox } from './support.ts';
 
@@ -47,11 +46,11 @@ test('the OpenAPI document is valid, is served without a key, and describes ever
   for (const { title, operation } of operations) operation.operationId ??= title;
   const backend = await new OpenAPIBackend({ definition: description, strict: true }).init();
   const sandbox = await startTestSandbox({
-    limits: [{ count: REQUESTS.length, windowMs: 60_000 }],
+    limits: [`${REQUESTS.length}/1m`],
     clock: noonClock(),
   });
   expect((await sandbox.call('GET', '/v1/openapi.json', { key: null })).json).toEqual(openapi);
-  const failing = await startTestSandbox({ faults: [parseFault('503', 'faults')] });
+  const failing = await startTestSandbox({ faults: ['503'] });
   const check = async (documented: string, body?: unknown): Promise<void> => {
     const [method = '', template = '', wanted = ''] = documented.split(' ');
     const path = template.replace('{petId}', '1');

@@ -2,14 +2,10 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { drawFaultPlan, parseFault, seededRandom } from '../../src/sandbox/faults.ts';
-import type { ServerOptions } from '../../src/sandbox/server.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { until } from '../support/processes.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { noonClock, startTestSandbox } from './support.ts';
-
-const startWith = (faults: readonly string[], options: Partial<ServerOptions> = {}) =>
-  startTestSandbox({ faults: faults.map((text) => parseFault(text, 'faults')), ...options });
 
 test.each([
   ['latency', { kind: 'latency', percent: 100, delayMs: 1000 }],
@@ -35,8 +31,8 @@ test.each([
   ['lost-response', 1, 'ECONNRESET'],
   ['truncate', 1, 'ECONNRESET'],
 ] as const)('after a create with the fault %s the list has %i categories', async (kind, created, outcome) => {
-  const dataFile = join(tempDir(), 'data');
-  const { create, list } = await startWith([kind], { dataFile });
+  const data = join(tempDir(), 'data');
+  const { create, list } = await startTestSandbox({ faults: [kind], data });
   if (outcome === 'ECONNRESET') {
     await expect(create({ name: 'dog' })).rejects.toMatchObject({ code: outcome });
     await expect(list()).rejects.toMatchObject({ code: outcome });
@@ -46,14 +42,18 @@ test.each([
     const error = { code: 'injected_fault', message: expect.any(String), status };
     expect(json).toEqual(kind === 'garbage' ? undefined : error);
   }
-  const plain = await startTestSandbox({ dataFile });
+  const plain = await startTestSandbox({ data });
   expect((await plain.list()).json).toHaveLength(created);
 });
 
 test('closing the sandbox ends a delayed response, which is not logged', async () => {
   const clock = FakeClock.manual();
   const logged: unknown[] = [];
-  const { list, close } = await startWith(['latency=1h'], { clock, onRequest: (record) => void logged.push(record) });
+  const { list, close } = await startTestSandbox({
+    faults: ['latency=1h'],
+    clock,
+    onRequest: (record) => void logged.push(record),
+  });
   const waiting = list().catch(() => 'closed');
   await until(() => clock.slept.length > 0);
   await close();
@@ -63,7 +63,7 @@ test('closing the sandbox ends a delayed response, which is not logged', async (
 
 test('the delays of several faults add up, and the first other fault applies', async () => {
   const clock = noonClock();
-  const { list } = await startWith(['latency=69s', 'latency', '503', '500'], { clock });
+  const { list } = await startTestSandbox({ faults: ['latency=69s', 'latency', '503', '500'], clock });
   expect((await list()).status).toBe(503);
   expect(clock.slept).toEqual([70_000]);
 });
@@ -78,6 +78,6 @@ test('a fault of 30 percent occurs in about 30 of 100 responses, and the same se
   const failed = draw(7).filter((fault) => fault === '503').length;
   expect(failed).toBeGreaterThan(15);
   expect(failed).toBeLessThan(45);
-  const { list } = await startWith(['503:30'], { seed: 7 });
+  const { list } = await startTestSandbox({ faults: ['503:30'], seed: 7 });
   for (const fault of draw(7).slice(0, 20)) expect((await list()).status).toBe(fault ? 503 : 200);
 });

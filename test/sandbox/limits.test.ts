@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Limit } from '../../src/sandbox/limiter.ts';
 import { PLANS, parseLimit } from '../../src/sandbox/limiter.ts';
+import type { SandboxOptions } from '../../src/sandbox/start.ts';
 import { Store } from '../../src/sandbox/store.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { Sandbox, SandboxResponse } from './support.ts';
@@ -12,8 +13,6 @@ import { noonClock, OTHER_KEY, startTestSandbox } from './support.ts';
 async function use(sandbox: Sandbox, count: number): Promise<void> {
   for (let i = 0; i < count; i++) expect((await sandbox.list()).status).toBe(200);
 }
-
-const limits = (...texts: string[]): readonly Limit[] => texts.map((text) => parseLimit(text, '--limit'));
 
 // Status or error code, what is left of the limit, the time of the reset, and Retry-After.
 function summary({ status, json, headers }: SandboxResponse): string {
@@ -31,10 +30,10 @@ test('the plans of the sandbox have the documented limits', () => {
 /** At this time, so many requests are sent, and this is the response to the last one. */
 type Step = readonly [time: string, requests: number, last: string];
 
-test.each<[title: string, limits: readonly Limit[], ...steps: Step[]]>([
+test.each<[title: string, options: Pick<SandboxOptions, 'limits' | 'plan'>, ...steps: Step[]]>([
   [
     'a minute',
-    PLANS.free,
+    {},
     ['12:00:10', 60, '200: 0 of 60 until 12:01:00'],
     ['12:00:10', 1, 'rate_limited: 0 of 60 until 12:01:00, retry after 50'],
     ['12:00:59.999', 1, 'rate_limited: 0 of 60 until 12:01:00, retry after 1'],
@@ -42,7 +41,7 @@ test.each<[title: string, limits: readonly Limit[], ...steps: Step[]]>([
   ],
   [
     'a day with less left than the minute',
-    limits('3/1m', '5/1d'),
+    { limits: ['3/1m', '5/1d'] },
     ['12:00:10', 3, '200: 0 of 3 until 12:01:00'],
     ['12:01:00', 1, '200: 1 of 5 until 00:00:00'],
     ['12:01:00', 1, '200: 0 of 5 until 00:00:00'],
@@ -52,7 +51,7 @@ test.each<[title: string, limits: readonly Limit[], ...steps: Step[]]>([
   ],
   [
     'a ban for a minute, even beyond the window, after five requests within one wait',
-    limits('2/1m'),
+    { limits: ['2/1m'] },
     ['12:00:50', 2, '200: 0 of 2 until 12:01:00'],
     ['12:00:50', 5, 'rate_limited: 0 of 2 until 12:01:00, retry after 10'],
     ['12:00:50', 1, 'key_banned: 0 of 2 until 12:01:50, retry after 60'],
@@ -61,23 +60,23 @@ test.each<[title: string, limits: readonly Limit[], ...steps: Step[]]>([
   ],
   [
     'a ban, after which the wait for the daily limit continues',
-    limits('1/1d'),
+    { limits: ['1/1d'] },
     ['12:00:00', 6, 'rate_limited: 0 of 1 until 00:00:00, retry after 43200'],
     ['12:00:00', 1, 'key_banned: 0 of 1 until 00:00:00, retry after 43200'],
     ['12:01:00', 1, 'rate_limited: 0 of 1 until 00:00:00, retry after 43140'],
   ],
   [
     'no ban for a client that waits for Retry-After',
-    limits('1/1m'),
+    { limits: ['1/1m'] },
     ...[0, 1, 2, 3, 4, 5, 6].flatMap((minute): Step[] => [
       [`12:0${minute}:00`, 1, `200: 0 of 1 until 12:0${minute + 1}:00`],
       [`12:0${minute}:00`, 1, `rate_limited: 0 of 1 until 12:0${minute + 1}:00, retry after 60`],
     ]),
   ],
-  ['no limit', [], ['12:00:10', 70, '200: 2147483647 of 2147483647 until 12:01:10']],
-])('the responses of the sandbox report %s, and no other key is affected', async (_title, limits, ...steps) => {
+  ['no limit', { plan: 'enterprise' }, ['12:00:10', 70, '200: 2147483647 of 2147483647 until 12:01:10']],
+])('the responses of the sandbox report %s, and no other key is affected', async (_title, options, ...steps) => {
   const clock = noonClock();
-  const { list } = await startTestSandbox({ clock, limits });
+  const { list } = await startTestSandbox({ clock, ...options });
   for (const [time, requests, last] of steps) {
     clock.at = Date.parse(`2026-11-21T${time}Z`);
     let response = await list();
@@ -96,17 +95,17 @@ test('rejected creates, unknown paths and 501 responses count against the limit;
 });
 
 test('Retry-After can be disabled, or sent as a date that is never too early', async () => {
-  const none = await startTestSandbox({ limits: limits('1/1m'), retryAfter: 'none', clock: noonClock() });
+  const none = await startTestSandbox({ limits: ['1/1m'], retryAfter: 'none', clock: noonClock() });
   await use(none, 1);
   expect(summary(await none.create({ name: 'dog' }))).toBe('rate_limited: 0 of 1 until 12:01:00');
   const clock = noonClock(Date.parse('2026-11-21T12:00:00.100Z'));
-  const dated = await startTestSandbox({ clock, limits: limits('1/1500ms'), retryAfter: 'date' });
+  const dated = await startTestSandbox({ clock, limits: ['1/1500ms'], retryAfter: 'date' });
   await use(dated, 1);
   expect((await dated.list()).headers['retry-after']).toBe('Sat, 21 Nov 2026 12:00:02 GMT');
 });
 
 test('each window admits exactly its limit in random sequences of requests of two processes', () => {
-  const both = limits('3/1s', '10/7s');
+  const both = ['3/1s', '10/7s'].map((text) => parseLimit(text, '--limit'));
   const step = fc.record({ who: fc.nat(1), key: fc.constantFrom('a', 'b'), later: fc.nat(1500) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 150 }), (steps) => {

@@ -34,7 +34,7 @@ test('a created category has an id and is listed with its exact text; names need
 });
 
 test('the sandbox keeps every digit of an id up to the largest int64', async () => {
-  const { create, list } = await startTestSandbox({ dataFile: dataFileWith('n 9223372036854775807') });
+  const { create, list } = await startTestSandbox({ data: dataFileWith('n 9223372036854775807') });
   expect((await create({ name: 'dog' })).text).toBe('{"id":9223372036854775807,"name":"dog"}');
   expect((await list()).text).toBe('[{"id":9223372036854775807,"name":"dog"}]');
 });
@@ -145,15 +145,17 @@ test('a sandbox listens on 127.0.0.1 only', async () => {
 
 test('the data of a sandbox does not contain the key', async () => {
   const dataFile = join(tempDir(), 'data');
-  const { create } = await startTestSandbox({ dataFile });
+  const { create } = await startTestSandbox({ data: dataFile });
   await create({ name: 'dog' });
   expect(readFileSync(`${dataFile}.1.log`, 'latin1')).not.toContain(KEY.slice(0, 12));
 });
 
 test('a sandbox on a busy port keeps the data in spite of --reset', async () => {
   const dataFile = join(tempDir(), 'data');
-  const first = await startTestSandbox({ dataFile });
+  const first = await startTestSandbox({ data: dataFile });
   await first.create({ name: 'dog' });
-  await expect(startTestSandbox({ dataFile, port: first.port, reset: true })).rejects.toMatchObject({ kind: 'usage' });
+  await expect(startTestSandbox({ data: dataFile, port: first.port, reset: true })).rejects.toMatchObject({
+    kind: 'usage',
+  });
   expect((await first.list()).json).toHaveLength(1);
 });

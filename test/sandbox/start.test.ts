@@ -47,7 +47,7 @@ test('the options of a sandbox apply: keys, limits, plan, faults with their seed
 test.each([
   ['an unknown option', { prot: 1 }, 'unknown option "prot" of startSandbox'],
   ['options that are a string', 'pro', 'the options of startSandbox must be an object'],
-  ['a port that is text', { port: '4010' }, 'invalid value "4010" for port'],
+  ['a port that is no number', { port: 'http' }, 'invalid number "http" for port'],
   ['keys that are a string', { keys: 'sandbox_alice_0001' }, 'keys must be an array of strings'],
   ['limits that are numbers', { limits: [60] }, 'limits must be an array of strings'],
   ['a plan and limits', { plan: 'free', limits: ['1/1m'] }, 'plan and limits cannot be combined'],

@@ -8,7 +8,6 @@ import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { withChecksum } from '../../src/append-log/log.ts';
 import { systemClock } from '../../src/clock.ts';
-import { PLANS } from '../../src/sandbox/limiter.ts';
 import type { ServerOptions } from '../../src/sandbox/server.ts';
 import { startServer } from '../../src/sandbox/server.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -39,16 +38,9 @@ export interface CallOptions {
 export type Sandbox = Awaited<ReturnType<typeof startTestSandbox>>;
 export type SandboxResponse = Awaited<ReturnType<typeof send>>;
 
-/** Starts a sandbox, by default with two keys and the plan "free", and closes it after the test. */
+/** Starts a sandbox, by default with two keys, and closes it after the test. */
 export async function startTestSandbox(options: Partial<ServerOptions> = {}) {
-  const running = await startServer({
-    dataFile: undefined,
-    clock: systemClock,
-    port: 0,
-    keys: [KEY, OTHER_KEY],
-    limits: PLANS.free,
-    ...options,
-  });
+  const running = await startServer({ clock: systemClock, keys: [KEY, OTHER_KEY], ...options });
   onTestFinished(running.close);
   const call = (method: string, path: string, more: CallOptions = {}) => send(running.port, method, path, more);
   const create = (body: unknown, more: CallOptions = {}) => {

@@ -1,5 +1,6 @@
 // The definition of `petstore categories import`; its code is loaded when it runs.
-import { handlerOf, PetstoreCommand, wholeNumber } from '../../command.ts';
+import { wholeNumber } from '../../check-options.ts';
+import { handlerOf, PetstoreCommand } from '../../command.ts';
 import type { ErrorKind } from '../../reference.ts';
 import { EXIT_CODES } from '../../reference.ts';
 

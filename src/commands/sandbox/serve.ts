@@ -10,33 +10,16 @@ import type { Context } from '../../io.ts';
 import type { View } from '../../output/view.ts';
 import { sandboxDataFile } from '../../profiles/paths.ts';
 import type { PlanName } from '../../sandbox/limiter.ts';
-import type { RetryAfterFormat } from '../../sandbox/response.ts';
-import type { RequestRecord } from '../../sandbox/server.ts';
+import type { RequestRecord, ServerOptions } from '../../sandbox/server.ts';
 import { startServer } from '../../sandbox/server.ts';
-import { readSettings } from '../../sandbox/settings.ts';
 import { isWindowsShell, quoteForPosix, quoteForPowerShell } from '../../shell-quote.ts';
 
-interface ServeOptions {
-  readonly port: number;
-  readonly plan?: PlanName;
+interface ServeOptions extends Pick<ServerOptions, 'port' | 'plan' | 'reset' | 'retryAfter' | 'seed'> {
   readonly limit?: readonly string[];
   readonly key?: readonly string[];
   readonly data?: string;
-  readonly reset?: true;
-  readonly retryAfter: RetryAfterFormat;
   readonly fault?: readonly string[];
-  readonly seed?: number;
 }
-
-const OPTION_NAMES = {
-  port: '--port',
-  plan: '--plan',
-  limits: '--limit',
-  keys: '--key',
-  data: '--data',
-  faults: '--fault',
-  seed: '--seed',
-};
 
 /** The result, printed as soon as the server listens. */
 interface SandboxInfo {
@@ -72,27 +55,22 @@ const viewFor = (powershell: boolean): View<SandboxInfo> => ({
 
 export const serveAction: Action<ServeOptions, SandboxInfo> = {
   // Never resolves: it rejects with a silent `interrupted` when a signal stops the server.
-  async run(session, { plan, port, seed: typedSeed, limit: limits, key, data, fault: faults = [], ...more }) {
+  async run(session, { limit: limits, key: keys, fault: faults = [], data: file, ...more }) {
     const { context, options } = session;
     const { clock, signal } = context;
-    const settings = readSettings(
-      { port, plan, limits, keys: key, data: data && resolve(context.cwd, data), faults, seed: typedSeed },
-      OPTION_NAMES,
-    );
-    const { keys, dataFile = sandboxDataFile(session.stateDir()) } = settings;
-    // Drawn here and printed, so that a run with random faults can be repeated.
-    const seed = settings.seed ?? Math.floor(clock.random() * 2 ** 32);
+    const data = file === undefined ? sandboxDataFile(session.stateDir()) : file && resolve(context.cwd, file);
     const print = await loadPrinter(session, viewFor(isWindowsShell(context)));
-    const log = options.quiet || options.json ? {} : { onRequest: requestLog(context, keys) };
-    const { baseUrl: url, close } = await startServer({ ...settings, ...more, dataFile, seed, clock, ...log });
-    const shown = settings.limits.map(({ count, windowMs }) => ({ requests: count, seconds: windowMs / 1000 }));
+    const log = options.quiet || options.json ? {} : { onRequest: requestLog(context) };
+    const nameOf = (option: string): string => `--${option.replace(/s$/, '')}`;
+    const server = await startServer({ ...more, limits, keys, faults, data, nameOf, clock, ...log });
     try {
       // Printed here, because this function returns only when the server ends.
-      const seeded = faults.length > 0 ? { seed } : {};
-      await print({ url, key: keys[0], keys, plan: settings.plan, limits: shown, data: dataFile, faults, ...seeded });
+      const { baseUrl: url, key, keys, plan, seed } = server;
+      const limits = server.limits.map(({ count, windowMs }) => ({ requests: count, seconds: windowMs / 1000 }));
+      await print({ url, key, keys, plan, limits, data, faults, ...(faults.length > 0 && { seed }) });
       if (!signal.aborted) await once(signal, 'abort');
     } finally {
-      await close();
+      await server.close();
     }
     const { exitCode } = signal.reason as PetstoreError;
     throw new PetstoreError('interrupted', 'stopped', { exitCode, silent: true });
@@ -113,18 +91,11 @@ function period(seconds: number): string {
   return seconds < 1 ? `${seconds * 1000}ms` : formatDuration(seconds * 1000);
 }
 
-function requestLog({ clock, stderr }: Context, keys: readonly string[]) {
+function requestLog({ clock, stderr }: Context) {
   return ({ method, path, status, remaining, fault }: RequestRecord): void => {
     const time = new Date(clock.now()).toTimeString().slice(0, 8);
     const left = remaining > 1_000_000 ? '' : `, ${formatNumber(remaining)} left`;
     const injected = fault === undefined ? '' : `, fault ${fault}`;
-    const shown = escapeControls(withoutKeys(path, keys));
-    void stderr.write(`${time} ${method} ${shown} ${status ?? '-'}${left}${injected}\n`);
+    void stderr.write(`${time} ${method} ${escapeControls(path)} ${status ?? '-'}${left}${injected}\n`);
   };
-}
-
-// A client may have put its key into the URL. The API has no query.
-function withoutKeys(path: string, keys: readonly string[]): string {
-  const forms = keys.flatMap((key) => [key, encodeURIComponent(key)]);
-  return forms.reduce((text, form) => text.replaceAll(form, '[redacted]'), path.replace(/\?.+/s, '?[redacted]'));
 }
