@@ -96,7 +96,7 @@ export class HttpClient {
   async #pause(ms: number, result: HttpResponse | TransportError, signal: AbortSignal): Promise<void> {
     const { clock, onWait } = this.#options;
     if (ms <= 0) return;
-    const failure = result instanceof TransportError ? result.detail : `status ${result.status}`;
+    const failure = result instanceof TransportError ? result.message : `status ${result.status}`;
     onWait?.({ until: clock.now() + ms, reason: 'backoff', failure });
     try {
       await clock.sleep(ms, signal);

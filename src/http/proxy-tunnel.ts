@@ -50,8 +50,8 @@ export function openTunnel(
 }
 
 function notConnected({ host }: URL, error: Error): TransportError {
-  const { reason, detail, code } = toTransportError(error, false);
-  const problem = reason === 'reset' ? 'it closed the connection' : detail;
+  const { reason, message, code } = toTransportError(error, false);
+  const problem = reason === 'reset' ? 'it closed the connection' : message;
   return new TransportError('proxy', false, `cannot connect to proxy ${host}: ${problem}`, undefined, code);
 }
 

@@ -72,16 +72,16 @@ export function failedAttempt(
   const isUnknown = !request.safe && failure.requestSent;
   if (failure.reason === 'aborted') return isUnknown ? interrupted(request, signal.reason) : signal.reason;
   const { reason, head } = failure;
-  const detail = escapeControls(failure.detail);
+  const message = escapeControls(failure.message);
   if (isUnknown) {
     const status = head?.status;
     const processed = reason === 'timeout' || statusTraits(status ?? 0).slow ? 'late' : 'perhaps';
-    return unknownOutcome(request, detail, { processed, status, cause: failure });
+    return unknownOutcome(request, message, { processed, status, cause: failure });
   }
   // An incomplete or invalid response is an error of the service, not of the network.
   const isService = reason === 'reset' ? head !== undefined : /^(?:protocol|too-large)$/.test(reason);
   const kind = reason === 'proxy-auth' ? 'auth' : isService ? 'service' : 'network';
-  return new PetstoreError(kind, detail, { ...networkHint(failure, timeout), cause: failure });
+  return new PetstoreError(kind, message, { ...networkHint(failure, timeout), cause: failure });
 }
 
 function networkHint({ reason }: TransportError, timeout: string): Hint | undefined {

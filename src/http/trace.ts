@@ -21,8 +21,8 @@ export function trace(transport: Transport, baseUrl: string, clock: Clock, write
         for (const line of [...headerLines(response.headers), ...errorBodyLines(response)]) print(line);
         return response;
       } catch (error) {
-        const { detail, head } = error as TransportError;
-        const problem = error instanceof TransportError ? detail : 'failed';
+        const { message, head } = error as TransportError;
+        const problem = error instanceof TransportError ? message : 'failed';
         print(`< ${problem}${head ? ` (after status ${head.status})` : ''}, after ${elapsed()}`);
         throw error;
       }

@@ -2,7 +2,7 @@
 import type { Head, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
-type Problem = readonly [reason: TransportErrorReason, detail: string];
+type Problem = readonly [reason: TransportErrorReason, message: string];
 
 const NOT_HTTP: Problem = ['protocol', 'the service sent an invalid HTTP response'];
 
@@ -42,8 +42,8 @@ export function toTransportError(error: Error, requestSent: boolean, head?: Head
   const [reason, problem] = problemOf(error, requestSent);
   const isConnecting = !requestSent && host !== undefined && /^(?:connect|tls)$/.test(reason);
   const early = reason === 'reset' && !head ? 'the connection closed before a response arrived' : problem;
-  const detail = isConnecting ? `cannot connect to ${host}: ${problem}` : early;
-  return new TransportError(reason, requestSent, detail, head, codeOf(error));
+  const message = isConnecting ? `cannot connect to ${host}: ${problem}` : early;
+  return new TransportError(reason, requestSent, message, head, codeOf(error));
 }
 
 function problemOf(error: Error, requestSent: boolean): Problem {

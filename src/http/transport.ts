@@ -6,7 +6,7 @@ import Agent from 'undici/lib/dispatcher/agent.js';
 import { formatDuration } from '../format.ts';
 import { proxyFor } from './proxy.ts';
 import { toTransportError } from './transport-errors.ts';
-import type { Head, HttpHeaders, HttpRequest, HttpResponse, Transport } from './types.ts';
+import type { Head, HttpHeaders, HttpRequest, HttpResponse, Transport, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
 /** About 330,000 categories; a list of this size needs 640 MB of memory. */
@@ -115,8 +115,8 @@ function exchange(
       settle(failure);
       controller?.abort(new Error('cut'));
     };
-    const fail = (reason: TransportError['reason'], detail: string): void =>
-      cut(new TransportError(reason, requestSent, detail, head));
+    const fail = (reason: TransportErrorReason, message: string): void =>
+      cut(new TransportError(reason, requestSent, message, head));
     const onAbort = (): void => fail('aborted', 'interrupted');
     const timer = setTimeout(() => fail('timeout', `the request timed out after ${duration(timeoutMs)}`), timeoutMs);
     signal.addEventListener('abort', onAbort, { once: true });

@@ -49,27 +49,24 @@ export type TransportErrorReason =
   | 'aborted';
 
 export class TransportError extends Error {
-  override readonly name = 'TransportError';
   readonly reason: TransportErrorReason;
   readonly requestSent: boolean;
-  readonly detail: string;
   readonly head: Head | undefined;
   readonly code: string | undefined;
   /**
    * @param requestSent whether any byte of the request may have reached the service; a create is then not retried
-   * @param detail for people, without secrets or third-party messages, for example `connection refused`
+   * @param message for people, without secrets or third-party messages, for example `connection refused`
    * @param head status and headers, if they had arrived
    * @param code Node's or undici's own, for example `ECONNREFUSED`
    */
-  constructor(reason: TransportErrorReason, requestSent: boolean, detail: string, head?: Head, code?: string) {
-    super(`${reason}: ${detail}`);
+  constructor(reason: TransportErrorReason, requestSent: boolean, message: string, head?: Head, code?: string) {
+    super(message);
     this.reason = reason;
     this.requestSent = requestSent;
-    this.detail = detail;
     this.head = head;
     this.code = code;
     // The library's errors have this error as their cause, whose code console.log shows.
-    for (const name of ['name', 'reason', 'requestSent', 'detail', 'head']) {
+    for (const name of ['reason', 'requestSent', 'head']) {
       Object.defineProperty(this, name, { enumerable: false });
     }
   }

@@ -89,13 +89,13 @@ test.each<[string, ((socket: Socket) => void) | undefined, string, string]>([
   ],
 ])('the error after a proxy that %s names the proxy', async (_what, onRequest, reason, problem) => {
   const host = onRequest ? (await startProxy(onRequest)).host : '127.0.0.1:9';
-  expect(await failure(host)).toMatchObject({ reason, requestSent: false, detail: problem.replace('HOST', host) });
+  expect(await failure(host)).toMatchObject({ reason, requestSent: false, message: problem.replace('HOST', host) });
 });
 
 test('a rejected proxy password is sent once, decoded, and never shown', async () => {
   const { host, requests } = await startProxy(responding('407 No'));
   const error = await failure(host, 'me:hun%40ter2@');
-  expect(error.detail).toBe(`proxy ${host} rejected its user name or password (407)`);
+  expect(error.message).toBe(`proxy ${host} rejected its user name or password (407)`);
   const sent = `Basic ${Buffer.from('me:hun@ter2').toString('base64')}`;
   expect(requests.map(({ headers }) => headers['proxy-authorization'])).toEqual([sent]);
   expect(JSON.stringify(error) + error.stack).not.toMatch(/hun(%40|@)ter2/);

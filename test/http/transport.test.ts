@@ -97,7 +97,7 @@ async function startFlood(status: string, mebibytes?: number): Promise<string> {
 }
 
 test('a response of more than 64 MiB is an error', async () => {
-  const error = { reason: 'too-large', detail: 'the response is larger than 64 MiB', head: { status: 201 } };
+  const error = { reason: 'too-large', message: 'the response is larger than 64 MiB', head: { status: 201 } };
   expect(await failure(await startFlood('201 Created'), POST)).toMatchObject(error);
   expect((await send(await startFlood('200 OK', 20))).body).toHaveLength(20 * MIB);
 });
@@ -140,9 +140,9 @@ test.each([
   [{ code: 'ERR_TLS_CERT_ALTNAME_INVALID' }, 'tls', 'the certificate is for another host name'],
   [{ code: 'SELF_SIGNED_CERT_IN_CHAIN' }, 'tls', 'the certificate is not trusted'],
   [{ code: 'EPROTO' }, 'tls', 'the TLS handshake failed'],
-])('the connection error %j is reported as %s: %s', (error, reason, detail) => {
+])('the connection error %j is reported as %s: %s', (error, reason, message) => {
   const thrown = Object.assign(new Error('connect'), error);
-  expect(toTransportError(thrown, false)).toMatchObject({ reason, requestSent: false, detail });
+  expect(toTransportError(thrown, false)).toMatchObject({ reason, requestSent: false, message });
 });
 
 const INVALID = 'the service sent an invalid HTTP response';
@@ -163,6 +163,6 @@ test.each([
   ['half a head', 'HTTP/1.1 200 OK\r\nContent-Ty', 'reset', NO_RESPONSE],
   ['a body cut short', 'HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n[', 'reset', HALF],
   ['a chunk cut short', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n[]', 'reset', HALF],
-])('a response with %s fails', async (_what, bytes, reason, detail) => {
-  expect(await failure((await responding(bytes)).url)).toMatchObject({ reason, requestSent: true, detail });
+])('a response with %s fails', async (_what, bytes, reason, message) => {
+  expect(await failure((await responding(bytes)).url)).toMatchObject({ reason, requestSent: true, message });
 });
