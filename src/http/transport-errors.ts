@@ -1,4 +1,5 @@
 // Translates the errors of undici, Node's sockets and TLS; their own messages may quote data and are not shown.
+import { getSystemErrorMap } from 'node:util';
 import type { Head, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
@@ -7,7 +8,6 @@ type Problem = readonly [reason: TransportErrorReason, message: string];
 const NOT_HTTP: Problem = ['protocol', 'the service sent an invalid HTTP response'];
 
 const UNRESOLVED: Problem = ['connect', 'the host name could not be resolved'];
-const NO_ROUTE: Problem = ['connect', 'no route to the host'];
 const TIMED_OUT: Problem = ['connect', 'the connection timed out'];
 const CLOSED: Problem = ['reset', 'the connection closed before the response was complete'];
 
@@ -15,11 +15,7 @@ const PROBLEMS: Readonly<Record<string, Problem>> = {
   ENOTFOUND: UNRESOLVED,
   EAI_AGAIN: UNRESOLVED,
   EAI_FAIL: UNRESOLVED,
-  ECONNREFUSED: ['connect', 'connection refused'],
-  EHOSTUNREACH: NO_ROUTE,
-  ENETUNREACH: NO_ROUTE,
-  ENETDOWN: NO_ROUTE,
-  EADDRNOTAVAIL: NO_ROUTE,
+  ABORT_ERR: TIMED_OUT,
   ETIMEDOUT: TIMED_OUT,
   UND_ERR_CONNECT_TIMEOUT: TIMED_OUT,
   UND_ERR_SOCKET: CLOSED,
@@ -54,8 +50,12 @@ function problemOf(error: Error, requestSent: boolean): Problem {
   if (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(error.message)) return NOT_HTTP;
   if (TLS_CODE.test(code)) return ['tls', certificateProblem(code) ?? 'the TLS handshake failed'];
   const known = PROBLEMS[code];
-  if (known || requestSent) return known ?? NOT_HTTP;
-  return ['connect', code === '' ? 'the connection failed' : `the connection failed (${code})`];
+  if (known) return known;
+  const system = [...getSystemErrorMap().values()].find(([name]) => name === code);
+  if (system) return ['connect', system[1]];
+  return requestSent
+    ? NOT_HTTP
+    : ['connect', code === '' ? 'the connection failed' : `the connection failed (${code})`];
 }
 
 function certificateProblem(code: string | undefined): string | undefined {
@@ -67,9 +67,6 @@ function certificateProblem(code: string | undefined): string | undefined {
   return undefined;
 }
 
-// If all addresses of a host fail, Node throws one AggregateError.
-function codeOf(error: Error): string | undefined {
-  const first = error instanceof AggregateError ? ((error.errors[0] as Error | undefined) ?? error) : error;
-  const { code = (first.cause as NodeJS.ErrnoException | undefined)?.code } = first as NodeJS.ErrnoException;
-  return typeof code === 'string' && /^[A-Z0-9_]{2,60}$/.test(code) ? code : undefined;
+function codeOf({ code }: NodeJS.ErrnoException): string | undefined {
+  return typeof code === 'string' ? code : undefined;
 }

@@ -134,8 +134,9 @@ test('an attempt whose beforeSend throws once it is connected sends nothing', as
 });
 
 test.each([
-  [{ code: 'ENOMEM' }, 'connect', 'the connection failed (ENOMEM)'],
-  [{ code: 'ENETUNREACH' }, 'connect', 'no route to the host'],
+  [{ code: 'ENETUNREACH' }, 'connect', 'network is unreachable'],
+  [{ code: 'ETIMEDOUT' }, 'connect', 'the connection timed out'],
+  [{ code: 'ERR_ODD' }, 'connect', 'the connection failed (ERR_ODD)'],
   [{ code: 'CERT_HAS_EXPIRED' }, 'tls', 'the certificate has expired'],
   [{ code: 'ERR_TLS_CERT_ALTNAME_INVALID' }, 'tls', 'the certificate is for another host name'],
   [{ code: 'SELF_SIGNED_CERT_IN_CHAIN' }, 'tls', 'the certificate is not trusted'],
