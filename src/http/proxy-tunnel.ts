@@ -1,52 +1,48 @@
 // Opens a TLS connection to the service through a proxy (CONNECT). Loaded only if a proxy is used.
 import { Buffer } from 'node:buffer';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { request as requestHttp, STATUS_CODES } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import type { Socket } from 'node:net';
 import { isIP } from 'node:net';
+import { unescape as decode } from 'node:querystring';
 import type { TLSSocket } from 'node:tls';
 import { connect } from 'node:tls';
-import { urlToHttpOptions } from 'node:url';
 import type { buildConnector } from 'undici';
 import { toTransportError } from './transport-errors.ts';
 import { TransportError } from './types.ts';
 
-/** @throws TransportError if the proxy failed; otherwise errors of TLS with the service. `ETIMEDOUT` after `timeoutMs` */
-export function openTunnel(
+/** @throws TransportError if the proxy failed; otherwise errors of TLS with the service. `ABORT_ERR` after `timeoutMs` */
+export async function openTunnel(
   proxy: URL,
   { host, hostname, port }: buildConnector.Options,
   timeoutMs: number,
 ): Promise<TLSSocket> {
-  return new Promise((resolve, reject) => {
-    const path = port ? `${host}` : `${host}:443`;
-    const { auth, ...address } = urlToHttpOptions(proxy);
-    const headers = {
-      host: path,
-      ...(auth && { 'proxy-authorization': `Basic ${Buffer.from(auth).toString('base64')}` }),
-    };
-    const send = proxy.protocol === 'https:' ? requestHttps : requestHttp;
-    const request = send({ ...address, method: 'CONNECT', path, headers, agent: false, rejectUnauthorized: true });
-    let opening: { destroy(error: Error): unknown } = request;
-    const timedOut = Object.assign(new Error('the connection timed out'), { code: 'ETIMEDOUT' });
-    const timer = setTimeout(() => opening.destroy(timedOut), timeoutMs);
-    const fail = (error: Error): void => {
-      clearTimeout(timer);
-      reject(error);
-    };
-    request.on('error', (error) => fail(notConnected(proxy, error)));
-    request.on('connect', ({ statusCode = 0 }, socket) => {
-      if (statusCode !== 200) {
-        socket.destroy();
-        return fail(rejected(proxy, statusCode));
-      }
-      const names = { host: hostname, ...(isIP(hostname) === 0 && { servername: hostname }) };
-      const secure = connect({ socket, ...names, ALPNProtocols: ['http/1.1'], rejectUnauthorized: true }, () => {
-        clearTimeout(timer);
-        resolve(secure);
-      }).on('error', fail);
-      opening = secure;
-    });
-    request.end();
-  });
+  const signal = AbortSignal.timeout(timeoutMs);
+  const path = port ? `${host}` : `${host}:443`;
+  // Decodes leniently: a percent sign in a password need not be escaped.
+  const login = Buffer.from(`${decode(proxy.username)}:${decode(proxy.password)}`).toString('base64');
+  const headers = { host: path, ...(proxy.username !== '' && { 'proxy-authorization': `Basic ${login}` }) };
+  const send = proxy.protocol === 'https:' ? requestHttps : requestHttp;
+  const options = { method: 'CONNECT', path, headers, agent: false, rejectUnauthorized: true, signal };
+  const connected = once(send(proxy.origin, options).end(), 'connect');
+  const [{ statusCode = 0 }, socket] = (await connected.catch((error: Error) => {
+    throw notConnected(proxy, error);
+  })) as [IncomingMessage, Socket];
+  if (statusCode !== 200) {
+    socket.destroy();
+    throw rejected(proxy, statusCode);
+  }
+  const names = { host: hostname, ...(isIP(hostname) === 0 && { servername: hostname }) };
+  const secure = connect({ socket, ...names, ALPNProtocols: ['http/1.1'], rejectUnauthorized: true });
+  try {
+    await once(secure, 'secureConnect', { signal });
+    return secure;
+  } catch (error) {
+    secure.destroy();
+    throw error;
+  }
 }
 
 function notConnected({ host }: URL, error: Error): TransportError {

@@ -44,9 +44,8 @@ test.each([
 test.each([
   ...['socks5://proxy.example', 'http://', 'http://['].map((value) => [value, 'is not an http or https URL']),
   ...['http://127.0.0.1:9/path', 'http://127.0.0.1:9?query'].map((value) => [value, 'must not contain a path']),
-  ['http://u:100%pw@proxy.example:3128', 'contains invalid percent-encoding'],
 ])('the HTTPS_PROXY %s is a usage error: %s', (value, problem) => {
-  const hint = expect.stringContaining(value?.includes('%') ? '% as %25' : 'http://proxy.example:3128');
+  const hint = 'use a URL such as http://proxy.example:3128';
   expect(() => proxy('https://pets.example/v1', { HTTPS_PROXY: value ?? '' })).toThrow(
     expect.objectContaining({ kind: 'usage', message: `HTTPS_PROXY ${problem}`, hint }),
   );
@@ -94,9 +93,9 @@ test.each<[string, ((socket: Socket) => void) | undefined, string, string]>([
 
 test('a rejected proxy password is sent once, decoded, and never shown', async () => {
   const { host, requests } = await startProxy(responding('407 No'));
-  const error = await failure(host, 'me:hun%40ter2@');
+  const error = await failure(host, 'me:hun%40ter%2@');
   expect(error.message).toBe(`proxy ${host} rejected its user name or password (407)`);
-  const sent = `Basic ${Buffer.from('me:hun@ter2').toString('base64')}`;
+  const sent = `Basic ${Buffer.from('me:hun@ter%2').toString('base64')}`;
   expect(requests.map(({ headers }) => headers['proxy-authorization'])).toEqual([sent]);
-  expect(JSON.stringify(error) + error.stack).not.toMatch(/hun(%40|@)ter2/);
+  expect(JSON.stringify(error) + error.stack).not.toMatch(/hun(%40|@)ter/);
 });
