@@ -23,8 +23,6 @@ export interface RunOptions extends ListOptions {
   readonly timeoutMs: number;
   /** Whether the quota allows one more request without a wait. */
   readonly hasQuota: () => boolean;
-  /** Called once, before the first row is sent; may reject to end the run. */
-  readonly onPlan: (results: ImportResults) => Promise<void>;
   readonly onProgress: (results: ImportResults) => void;
 }
 
@@ -59,8 +57,6 @@ class Run implements RunResult {
   #first: readonly Category[] = [];
   /** The last list after the first one. */
   #last: Fetched | undefined;
-  /** True if a category was created after the last list. */
-  #isUnlisted = false;
   /** The keys of all categories that lists and responses have shown. */
   readonly #known = new Set<string>();
   /** The rows that exist, by the keys of their categories. */
@@ -84,11 +80,10 @@ class Run implements RunResult {
   }
 
   async begin(): Promise<void> {
-    const { lock, pause, onPlan, onProgress } = this.#options;
+    const { lock, pause, onProgress } = this.#options;
     await pause(lock.busyMs, 'requests');
     this.#first = await firstList(this.#options, this.#known);
     this.#findRows(this.#first);
-    await onPlan(this.results);
     onProgress(this.results);
   }
 
@@ -107,7 +102,7 @@ class Run implements RunResult {
   /** Checks in a last list that every created category exists exactly once. */
   async checkLastList(): Promise<void> {
     if (this.stop) return;
-    if (this.#isUnlisted && this.#options.hasQuota()) {
+    if (this.results.created > 0 && this.#options.hasQuota()) {
       await this.#list().catch((error: unknown) => {
         if (error instanceof PetstoreError && error.kind === 'interrupted') throw error;
       });
@@ -170,7 +165,6 @@ class Run implements RunResult {
     }
     this.#known.add(key);
     this.#assign(row, category);
-    this.#isUnlisted = true;
     return true;
   }
 
@@ -199,7 +193,6 @@ class Run implements RunResult {
 
   async #list(): Promise<Fetched> {
     this.#last = await fetchList(this.#options, this.#known);
-    this.#isUnlisted = false;
     // A service may change a name although its response showed the name that was sent.
     for (const category of this.#last.listed) {
       const row = this.#createdAs(keyOf(category));

@@ -230,7 +230,6 @@ export class FakeImport {
         maxRetries: 2,
         timeoutMs: TIMEOUT_MS,
         hasQuota: () => true,
-        onPlan: async () => undefined,
         onProgress: () => undefined,
         ...options,
       });

@@ -11,6 +11,7 @@ import type { ListOptions } from '../../import/list.ts';
 import { firstList, matchRows } from '../../import/list.ts';
 import type { Lock } from '../../import/lock.ts';
 import { openLock } from '../../import/open-lock.ts';
+import type { ImportDocument } from '../../import/results.ts';
 import { ImportResults } from '../../import/results.ts';
 import type { RowOptions } from '../../import/rows.ts';
 import { readInputFile, readRows } from '../../import/rows.ts';
@@ -42,6 +43,7 @@ export const importAction: Action<ImportOptions, ImportData> = {
       const { results, stop } = await send(session, rows, options.concurrency, lock);
       session.progress.status(undefined);
       const document = results.document();
+      await warnOfDifferences(session, document);
       return { document, failure: importError(document, stop, file === '-' ? undefined : args) };
     } finally {
       // If the release cannot be recorded, the next run detects that this process has ended.
@@ -133,14 +135,13 @@ async function send(
     maxRetries: session.options.maxRetries,
     timeoutMs: session.options.timeout,
     hasQuota: () => ledger.view().nextAt === undefined,
-    onPlan: (results) => warnOfDifferences(session, results),
     onProgress: (results) => progress.status((room) => line(results, ledger.view(), progress.waiting, room)),
   });
 }
 
 // Warns of existing categories with another description, which the service cannot update.
-async function warnOfDifferences(session: Session, results: ImportResults): Promise<void> {
-  const differing = results.document().skipped.filter(({ differs }) => differs).length;
+async function warnOfDifferences(session: Session, { skipped }: ImportDocument): Promise<void> {
+  const differing = skipped.filter(({ differs }) => differs).length;
   if (differing === 0) return;
   const have = differing === 1 ? '1 existing category has' : `${formatNumber(differing)} existing categories have`;
   await session.warn(`${have} a different description and cannot be updated`);
