@@ -61,22 +61,16 @@ class Run implements RunResult {
   readonly #known = new Set<string>();
   /** The rows that exist, by the keys of their categories. */
   readonly #rowOf = new Map<string, number>();
-  #stop: Stop | undefined;
-  /** The service changes names. */
-  #changed: Stop | undefined;
+  stop: Stop | undefined;
 
   constructor(options: RunOptions) {
     this.#options = options;
     this.results = new ImportResults(options.rows);
   }
 
-  /** A changed name comes first, because another import would create the row twice. */
-  get stop(): Stop | undefined {
-    return this.#changed ?? this.#stop;
-  }
-
+  /** The first stop counts, unless another import would create rows twice after this one. */
   end(stop: Stop): void {
-    this.#stop ??= stop;
+    if (!this.stop || (stop.isFinal && !this.stop.isFinal)) this.stop = stop;
   }
 
   async begin(): Promise<void> {
@@ -91,9 +85,9 @@ class Run implements RunResult {
   async createAll(): Promise<void> {
     while (this.results.pending > 0) {
       const isBroken = await this.#sendMissing();
-      if (this.#stop) return;
+      if (this.stop && !this.stop.isFinal) return;
       if (this.results.unknown > 0) await this.#lookUp();
-      if (this.#changed) return;
+      if (this.stop) return;
       // The rows that stay unknown were sent `maxRetries` times more.
       if (isBroken && this.results.unknown > 0) return this.end(noValidResponse());
     }
@@ -218,7 +212,7 @@ class Run implements RunResult {
 
   #checkName(row: number, category: Category): void {
     const { name } = this.#row(row);
-    if (category.name !== name) this.#changed ??= changedName(name, category.name);
+    if (category.name !== name) this.end(changedName(name, category.name));
   }
 
   // The row that this run created as the category with this key.
