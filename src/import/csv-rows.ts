@@ -1,15 +1,8 @@
 // Rows from CSV and TSV (RFC 4180): a header with `name` and optionally `description`, in any case and order.
 import { CsvError, parse } from 'csv-parse/sync';
-import { PetstoreError } from '../errors.ts';
-import type { RowValidator } from './validate-row.ts';
+import { invalidValue } from '../check-options.ts';
+import type { RowOptions, RowValidator } from './validate-row.ts';
 import { quoted, unusable } from './validate-row.ts';
-
-export interface CsvOptions {
-  /** Undefined: taken from a `sep=` line, otherwise detected in the header. */
-  readonly delimiter: string | undefined;
-  /** The unparsed values of `--map`, such as `name=Beschreibung`. */
-  readonly map: readonly string[];
-}
 
 const MOST_NAMED = 20;
 /** Words of the usual headings, by which a first line is recognized as a header. */
@@ -28,7 +21,8 @@ interface Header {
 }
 
 /** @throws PetstoreError `usage` if the header is wrong or quotes do not match */
-export function readDelimited(source: string, options: CsvOptions, validator: RowValidator): void {
+export function readDelimited(source: string, format: 'csv' | 'tsv', validator: RowValidator): void {
+  const typed = parseDelimiter(validator.options.delimiter) ?? (format === 'tsv' ? '\t' : undefined);
   // Excel reads the delimiter from such a first line.
   const [separatorLine = '', separator] = /^"?sep=(.)"?\r?\n/i.exec(source) ?? [];
   const text = source.slice(separatorLine.length);
@@ -38,7 +32,7 @@ export function readDelimited(source: string, options: CsvOptions, validator: Ro
   let header: Header | undefined;
   try {
     parse(text, {
-      delimiter: options.delimiter ?? separator ?? detectDelimiter(text),
+      delimiter: typed ?? separator ?? detectDelimiter(text),
       // Old Macintosh files end lines with a lone CR.
       record_delimiter: text.includes('\n') ? ['\r\n', '\n'] : '\r',
       relax_column_count: true,
@@ -49,7 +43,7 @@ export function readDelimited(source: string, options: CsvOptions, validator: Ro
         const cells = hasEmptyText ? values : values.map((value) => value || undefined);
         const line = firstLine(cells, lines) + skipped;
         if (header) addRecord(cells, line, header, validator);
-        else header = readHeader(cells, line, options, validator);
+        else header = readHeader(cells, line, validator);
         return null;
       },
     });
@@ -60,15 +54,18 @@ export function readDelimited(source: string, options: CsvOptions, validator: Ro
   }
 }
 
-function parseMap(typed: readonly string[]): ReadonlyMap<Field, string> {
+function parseDelimiter(typed: string | undefined): string | undefined {
+  const delimiter = typed === 'tab' || typed === '\\t' ? '\t' : typed;
+  if (delimiter === undefined || /^[^"\r\n\p{Surrogate}\ufeff]$/u.test(delimiter)) return delimiter;
+  throw invalidValue(typed, '--delimiter', 'use one character such as ";", or the word tab');
+}
+
+function parseMap(typed: readonly string[] = []): ReadonlyMap<Field, string> {
   const map = new Map<Field, string>();
+  const hint = 'use `--map name=COLUMN` or `--map description=COLUMN`';
   for (const mapping of typed) {
     const [, field, column = ''] = /^(name|description)=(.+)$/s.exec(mapping) ?? [];
-    if (field === undefined) {
-      throw new PetstoreError('usage', `invalid value ${quoted(mapping)} for --map`, {
-        hint: 'use `--map name=COLUMN` or `--map description=COLUMN`',
-      });
-    }
+    if (field === undefined) throw invalidValue(mapping, '--map', hint);
     if (map.has(field as Field)) throw unusable('--map', `${field} is given twice`, `use --map ${field}=COLUMN once`);
     map.set(field as Field, column.trim());
   }
@@ -87,7 +84,8 @@ function firstLine(cells: Cells, lastLine: number): number {
   return cells.reduce((line, cell) => line - ((cell?.split('\n').length ?? 1) - 1), lastLine);
 }
 
-function readHeader(cells: Cells, line: number, options: CsvOptions, validator: RowValidator): Header {
+function readHeader(cells: Cells, line: number, validator: RowValidator): Header {
+  const { options } = validator;
   const map = parseMap(options.map);
   const columns = cells.map((cell) => cell?.trim() ?? '');
   const positionOf = (field: Field): number => {
@@ -101,7 +99,7 @@ function readHeader(cells: Cells, line: number, options: CsvOptions, validator: 
   const [name, description] = [positionOf('name'), positionOf('description')];
   const isExtra = (column: string, at: number): boolean =>
     column !== '' && at !== name && at !== description && !isSame(column, 'id');
-  const extra = validator.ignoreExtra ? [] : columns.filter(isExtra);
+  const extra = options.ignoreExtra ? [] : columns.filter(isExtra);
   if (extra.length > 0) {
     const what = extra.length === 1 ? 'column' : 'columns';
     const isText = description < 0 && extra.some((column) => DESCRIPTION.test(column));
@@ -111,7 +109,7 @@ function readHeader(cells: Cells, line: number, options: CsvOptions, validator: 
   return { columns, name, description };
 }
 
-function hintForHeader(columns: readonly string[], { delimiter }: CsvOptions): string {
+function hintForHeader(columns: readonly string[], { delimiter }: RowOptions): string {
   const [only = '', ...others] = columns;
   if (others.length === 0 && delimiter) return 'check --delimiter, or omit it to detect the delimiter';
   if (others.length === 0 && /name\b.*\W|\W.*\bname/i.test(only)) return 'use --delimiter to set the field separator';
@@ -144,7 +142,7 @@ function addRecord(cells: Cells, line: number, header: Header, validator: RowVal
   if (cells.length !== columns.length) {
     const count = cells.length === 1 ? '1 field' : `${cells.length} fields`;
     validator.addInvalid(`the row has ${count}, but the header has ${columns.length}`, line);
-  } else if (!validator.ignoreExtra && cells.some((cell, at) => cell && columns[at] === '')) {
+  } else if (!validator.options.ignoreExtra && cells.some((cell, at) => cell && columns[at] === '')) {
     validator.addInvalid('the row has a value in a column without a name', line);
   } else validator.add({ name: cells[name] ?? '', description: cells[description] }, line);
 }

@@ -1,7 +1,7 @@
 // Decodes the text of a file: detects its encoding, and rejects files that are not text.
-import { PetstoreError } from '../errors.ts';
+import { invalidValue } from '../check-options.ts';
 import type { RowValidator } from './validate-row.ts';
-import { quoted, unusable } from './validate-row.ts';
+import { unusable } from './validate-row.ts';
 
 export interface InputFile {
   /** Its quoted name or `stdin`, for messages. */
@@ -27,36 +27,36 @@ const NO_TEXT: readonly (readonly [start: string, is: string, hint: string])[] =
 const BYTE_ORDER_MARKS: Readonly<Record<string, string>> = { efbb: 'utf-8', fffe: 'utf-16le', feff: 'utf-16be' };
 
 /**
- * @param typed the value of `--encoding`; a byte order mark overrides it
+ * A byte order mark overrides `--encoding`.
  * @returns the text without a byte order mark
  * @throws PetstoreError `usage` if the bytes are no text, or no text in this encoding
  */
-export function decodeText({ bytes, label }: InputFile, typed: string | undefined, validator: RowValidator): string {
+export function decodeText({ bytes, label }: InputFile, validator: RowValidator): string {
+  const typed = validator.options.encoding;
   const start = bytes.toString('hex', 0, 8);
   const [, is, hint] = NO_TEXT.find(([first]) => start.startsWith(first)) ?? [];
   if (is && bytes.includes('xl/workbook')) throw unusable(label, 'is an Excel workbook', SAVE_AS_CSV);
   if (is) throw unusable(label, is, hint as string);
   const marked = BYTE_ORDER_MARKS[start.slice(0, 4)];
   const encoding = marked ?? typed ?? 'utf-8';
+  const decoder = decoderOf(encoding);
   try {
-    const text = decode(bytes, encoding, true);
+    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
     // A zero byte next to the first character means UTF-16 without its mark, or UTF-32.
     if (!/^.?\0/s.test(text)) return text;
-  } catch (error) {
-    if (error instanceof PetstoreError) throw error;
+  } catch {
+    // The error names no line.
   }
-  const lines = decode(bytes, encoding, false).split('\n');
+  const lines = decoder.decode(bytes).split('\n');
   const line = Math.max(1, lines.findIndex((text) => text.includes('\ufffd')) + 1);
   throw validator.fatal(`the text is not valid ${encoding.toUpperCase()}`, line, hintFor(start, marked, typed));
 }
 
-function decode(bytes: Buffer, encoding: string, fatal: boolean): string {
+function decoderOf(encoding: string) {
   try {
-    return new TextDecoder(encoding, { fatal }).decode(bytes);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    const hint = 'use a name such as windows-1252, iso-8859-2 or utf-16le';
-    throw new PetstoreError('usage', `unknown encoding ${quoted(encoding)} for --encoding`, { hint });
+    return new TextDecoder(encoding);
+  } catch {
+    throw invalidValue(encoding, '--encoding', 'use a name such as windows-1252, iso-8859-2 or utf-16le', 'encoding');
   }
 }
 

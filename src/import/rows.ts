@@ -9,7 +9,8 @@ import type { Input } from '../io.ts';
 import { systemReason } from '../system-error.ts';
 import type { InputFile } from './decode-text.ts';
 import { decodeText } from './decode-text.ts';
-import { quoted, RowValidator, unusable } from './validate-row.ts';
+import type { RowOptions } from './validate-row.ts';
+import { RowValidator, unusable } from './validate-row.ts';
 
 /** The largest input, in bytes; at 100,000 requests a day a larger one takes weeks. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -62,20 +63,10 @@ const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
   '.tsv': 'tsv',
 };
 
-export interface RowOptions {
-  /** The unparsed values of `--delimiter` and `--encoding`. */
-  readonly delimiter?: string | undefined;
-  readonly encoding?: string | undefined;
-  readonly map?: readonly string[] | undefined;
-  readonly ignoreExtra: boolean;
-}
-
 /** @throws PetstoreError `usage` with every invalid row in `problems` */
 export async function readRows(file: InputFile, options: RowOptions): Promise<readonly NewCategory[]> {
-  const { map = [], ignoreExtra } = options;
-  const delimiter = options.delimiter === undefined ? undefined : parseDelimiter(options.delimiter);
-  const validator = new RowValidator(file.label, ignoreExtra);
-  const text = decodeText(file, options.encoding, validator);
+  const validator = new RowValidator(file.label, options);
+  const text = decodeText(file, validator);
   // `[]` or a header alone is an empty list, but an empty file is an error: a command before the pipe may have failed.
   if (text.trim() === '') {
     const format = 'use a JSON array, NDJSON, or CSV or TSV with a header row';
@@ -85,21 +76,13 @@ export async function readRows(file: InputFile, options: RowOptions): Promise<re
   const format = BY_EXTENSION[file.extension] ?? detectFormat(text);
   if (format === 'csv' || format === 'tsv') {
     const { readDelimited } = await import('./csv-rows.ts');
-    readDelimited(text, { delimiter: delimiter ?? (format === 'tsv' ? '\t' : undefined), map }, validator);
-  } else if (map.length > 0) throw unusable('--map', 'requires a CSV or TSV file', 'rename the fields in the file');
-  else if (delimiter) throw unusable('--delimiter', 'cannot be used with a JSON file', 'omit --delimiter');
+    readDelimited(text, format, validator);
+  } else if (options.map) throw unusable('--map', 'requires a CSV or TSV file', 'rename the fields in the file');
+  else if (options.delimiter) throw unusable('--delimiter', 'cannot be used with a JSON file', 'omit --delimiter');
   else if (format === 'json') readJsonArray(text, validator);
   else readNdjson(text, validator);
   validator.check();
   return validator.rows;
-}
-
-function parseDelimiter(typed: string): string {
-  const delimiter = typed === 'tab' || typed === '\\t' ? '\t' : typed;
-  if ([...delimiter].length === 1 && !/["\r\n\p{Surrogate}\ufeff]/u.test(delimiter)) return delimiter;
-  throw new PetstoreError('usage', `invalid value ${quoted(typed)} for --delimiter`, {
-    hint: 'use one character such as ";", or the word tab',
-  });
 }
 
 function detectFormat(text: string): FileFormat {

@@ -11,16 +11,25 @@ const KNOWN_FIELDS = new Set(['id', 'name', 'description']);
 const SHOWN = 20;
 const MOST_PAIRS = 3;
 
+/** The values of the options for reading a file. */
+export interface RowOptions {
+  readonly delimiter?: string | undefined;
+  readonly encoding?: string | undefined;
+  /** For example `name=Species`. */
+  readonly map?: readonly string[] | undefined;
+  readonly ignoreExtra: boolean;
+}
+
 export class RowValidator {
   readonly rows: NewCategory[] = [];
-  readonly ignoreExtra: boolean;
+  readonly options: RowOptions;
   readonly #label: string;
   readonly #problems: Problem[] = [];
 
   /** @param label names the file in messages */
-  constructor(label: string, ignoreExtra: boolean) {
+  constructor(label: string, options: RowOptions) {
     this.#label = label;
-    this.ignoreExtra = ignoreExtra;
+    this.options = options;
   }
 
   /** The number of rows read so far, invalid ones included. */
@@ -42,7 +51,7 @@ export class RowValidator {
   }
 
   add(value: unknown, line: number): void {
-    const problem = problemOf(value, this.ignoreExtra);
+    const problem = problemOf(value, this.options.ignoreExtra);
     if (problem !== undefined) {
       this.addInvalid(problem, line);
       return;

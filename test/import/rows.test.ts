@@ -5,8 +5,8 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { NewCategory } from '../../src/api/types.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import type { RowOptions } from '../../src/import/rows.ts';
 import { readInputFile, readRows } from '../../src/import/rows.ts';
+import type { RowOptions } from '../../src/import/validate-row.ts';
 import { lookAlikes } from '../../src/import/validate-row.ts';
 import { hasDevices } from '../support/capabilities.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -130,7 +130,7 @@ test.each<[string, string | Uint8Array, Given, string]>([
   ['--map with JSON', '[{"name":"a"}]', { map: ['name=a'] }, '--map requires a CSV or TSV file'],
   ['--delimiter with JSON', '[{"name":"a"}]', { delimiter: ';' }, '--delimiter cannot be used with a JSON file'],
   ['--map of two columns to one field', 'a,b\nx,y\n', { map: ['name=a', 'name=b'] }, '--map name is given twice'],
-  ['an unknown --encoding', 'name\na\n', { encoding: 'windows' }, 'unknown encoding "windows" for --encoding'],
+  ['an unknown --encoding', 'name\na\n', { encoding: 'windows' }, 'invalid encoding "windows" for --encoding'],
   ['--map of an id', 'Nr,name\n1,a\n', { map: ['id=Nr'] }, 'invalid value "id=Nr" for --map'],
   ['--map without a column', 'name\na\n', { map: ['name='] }, 'invalid value "name=" for --map'],
 ])('%s is a usage error of an import', async (_what, content, given, message) => {
