@@ -20,9 +20,11 @@ interface Header {
   readonly description: number;
 }
 
-/** @throws PetstoreError `usage` if the header is wrong or quotes do not match */
-export function readDelimited(source: string, format: 'csv' | 'tsv', validator: RowValidator): void {
-  const typed = parseDelimiter(validator.options.delimiter) ?? (format === 'tsv' ? '\t' : undefined);
+/**
+ * @param usual the delimiter of such files, unless `--delimiter` is given; undefined if the text says it
+ * @throws PetstoreError `usage` if the header is wrong or quotes do not match
+ */
+export function readDelimited(source: string, usual: string | undefined, validator: RowValidator): void {
   // Excel reads the delimiter from such a first line.
   const [separatorLine = '', separator] = /^"?sep=(.)"?\r?\n/i.exec(source) ?? [];
   const text = source.slice(separatorLine.length);
@@ -32,7 +34,7 @@ export function readDelimited(source: string, format: 'csv' | 'tsv', validator: 
   let header: Header | undefined;
   try {
     parse(text, {
-      delimiter: typed ?? separator ?? detectDelimiter(text),
+      delimiter: parseDelimiter(validator.options.delimiter) ?? usual ?? separator ?? detectDelimiter(text),
       // Old Macintosh files end lines with a lone CR.
       record_delimiter: text.includes('\n') ? ['\r\n', '\n'] : '\r',
       relax_column_count: true,

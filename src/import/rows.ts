@@ -15,8 +15,6 @@ import { RowValidator, unusable } from './validate-row.ts';
 /** The largest input, in bytes; at 100,000 requests a day a larger one takes weeks. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-const PASS_FILE = 'pass a file, or - to read stdin';
-
 /**
  * @param file a path, or `-` for stdin
  * @throws PetstoreError `usage` if it is missing, not a regular file, too large, or stdin is a terminal
@@ -50,45 +48,36 @@ async function openFile(path: string, label: string): Promise<AsyncIterable<Buff
   const stats = await handle.stat();
   if (stats.isFile()) return handle.createReadStream();
   await handle.close();
-  throw unusable(label, stats.isDirectory() ? 'is a directory' : 'is not a regular file', PASS_FILE);
+  throw unusable(
+    label,
+    stats.isDirectory() ? 'is a directory' : 'is not a regular file',
+    'pass a file, or - to read stdin',
+  );
 }
 
-type FileFormat = 'json' | 'ndjson' | 'csv' | 'tsv';
-
-const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
-  '.json': 'json',
-  '.ndjson': 'ndjson',
-  '.jsonl': 'ndjson',
-  '.csv': 'csv',
-  '.tsv': 'tsv',
-};
-
-/** @throws PetstoreError `usage` with every invalid row in `problems` */
+/**
+ * The text says its format.
+ * @throws PetstoreError `usage` with every invalid row in `problems`
+ */
 export async function readRows(file: InputFile, options: RowOptions): Promise<readonly NewCategory[]> {
   const validator = new RowValidator(file.label, options);
   const text = decodeText(file, validator);
   // `[]` or a header alone is an empty list, but an empty file is an error: a command before the pipe may have failed.
-  if (text.trim() === '') {
+  const [start] = text.trimStart();
+  if (start === undefined) {
     const format = 'use a JSON array, NDJSON, or CSV or TSV with a header row';
     const hint = file.label === 'stdin' ? 'check the command that writes to stdin' : format;
     throw unusable(file.label, 'contains no rows', hint);
   }
-  const format = BY_EXTENSION[file.extension] ?? detectFormat(text);
-  if (format === 'csv' || format === 'tsv') {
+  if (start !== '[' && start !== '{') {
     const { readDelimited } = await import('./csv-rows.ts');
-    readDelimited(text, format, validator);
+    readDelimited(text, file.extension === '.tsv' ? '\t' : undefined, validator);
   } else if (options.map) throw unusable('--map', 'requires a CSV or TSV file', 'rename the fields in the file');
   else if (options.delimiter) throw unusable('--delimiter', 'cannot be used with a JSON file', 'omit --delimiter');
-  else if (format === 'json') readJsonArray(text, validator);
+  else if (start === '[') readJsonArray(text, validator);
   else readNdjson(text, validator);
   validator.check();
   return validator.rows;
-}
-
-function detectFormat(text: string): FileFormat {
-  const start = text.trimStart();
-  if (start.startsWith('[')) return 'json';
-  return start.startsWith('{') ? 'ndjson' : 'csv';
 }
 
 function readNdjson(text: string, validator: RowValidator): void {
@@ -97,25 +86,21 @@ function readNdjson(text: string, validator: RowValidator): void {
 
 // Splits the array into its elements, so that errors have line numbers; JSON.parse checks the elements.
 function readJsonArray(text: string, validator: RowValidator): void {
-  let line = 1;
-  let depth = 0;
-  let inString = false;
   // The start of the element, and the line of its first character; 0 before it.
-  let from = 0;
+  let from = text.indexOf('[') + 1;
   let firstLine = 0;
-  for (let at = 0; at < text.length; at++) {
+  let line = text.slice(0, from).split('\n').length;
+  let depth = 1;
+  let inString = false;
+  for (let at = from; at < text.length; at++) {
     const char = text[at] as string;
     if (char === '\n') line++;
     if (inString) {
       if (char === '\\') at++;
       else if (char === '"') inString = false;
     } else if (' \n\r\t'.includes(char)) {
-    } else if (from > 0 && depth === 0) {
-      throw validator.fatal('unexpected text after the array', line);
     } else if (depth === 0) {
-      if (char !== '[') throw validator.fatal('expected an array of objects, [{"name": …}, …]', line);
-      depth = 1;
-      from = at + 1;
+      throw validator.fatal('unexpected text after the array', line);
     } else if (depth === 1 && (char === ',' || char === ']')) {
       if (firstLine > 0) validator.addJson(text.slice(from, at), firstLine);
       else if (char === ',' || validator.count > 0) throw validator.fatal('not valid JSON (trailing comma)', line);
@@ -130,5 +115,5 @@ function readJsonArray(text: string, validator: RowValidator): void {
       else if ((char === '}' || char === ']') && depth > 1) depth--;
     }
   }
-  if (from === 0 || depth > 0 || inString) throw validator.fatal('unexpected end of file (missing "]")', line);
+  if (depth > 0) throw validator.fatal('unexpected end of file (missing "]")', line);
 }
