@@ -84,9 +84,12 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
     } catch (thrown) {
       const failure = toPetstoreError(thrown);
       if (failure.kind === 'internal' || failure.kind === 'interrupted') throw thrown;
-      if (isChained) broken = label;
       const { message: detail, hint } = completeHint(failure, context, { profile, target: session.usedTarget });
-      checks.push({ id, label, status: 'failed', detail, hint, failure });
+      const cause = checks.find((one) => one.failure && hint && one.hint === hint);
+      if (isChained) broken = cause?.label ?? label;
+      const result =
+        isChained && cause ? skipped(`${cause.label} failed`) : { status: 'failed' as const, detail, hint, failure };
+      checks.push({ id, label, ...result });
     }
   };
 
