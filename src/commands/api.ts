@@ -50,12 +50,9 @@ function failureOf({ context, options }: Session, path: string, request: HttpReq
   // The base URL ends in /v1.
   const below = /^\/?v1\/(.+)$/s.exec(path)?.[1];
   if (response.status !== 404 || !below) return failure;
-  const words = context.args.map((arg) => (arg === path ? below : arg));
-  return rephrase(
-    failure,
-    failure.message,
-    `did you mean ${createCommandFormatter(context, options.profile)(...words)}?`,
-  );
+  const petstore = createCommandFormatter(context, options.profile);
+  const meant = petstore(...context.args.map((arg) => (arg === path ? below : arg)));
+  return rephrase(failure, failure.message, `did you mean ${meant}?`);
 }
 
 async function toRequest(session: Session, method: string, typed: string, options: CallOptions): Promise<HttpRequest> {
@@ -77,37 +74,32 @@ function categoryName(method: string, path: string, body: Uint8Array | undefined
   return typeof name === 'string' ? name : undefined;
 }
 
-// Placeholder base URL for path checks.
-const BASE = new URL('http://petstore.invalid/v1');
-
 /**
- * Checks a path; `//host` or `\\host` would send the key to another host.
+ * Checks a path, in which `//host` and `\\host` would name another host.
  * @param text with or without a leading slash
  * @returns path and query below the base URL, beginning with one `/`
  * @throws PetstoreError `usage` if it could leave the base URL
  */
 export function pathBelowBase(text: string): string {
-  if (text === '') throw invalidPath('the path is empty');
-  if (/[\u0000-\u0020\u007f\\]/.test(text))
-    throw invalidPath('the path contains a space, a control character or a backslash', 'write a space as %20');
-  if (text.startsWith('//') || /^[a-z]+:/i.test(text)) throw invalidPath('the path is a full URL');
-  if (text.includes('#')) throw invalidPath('the path contains "#"', 'write # as %23');
+  if (/[\u0000-\u0020\u007f\\#]/.test(text)) {
+    throw new PetstoreError('usage', 'the path contains a space, a control character, a backslash or "#"', {
+      hint: 'escape the character, for example a space as %20',
+    });
+  }
+  const hint = 'use a path relative to the base URL, for example categories';
+  if (/^(?:\/\/|[a-z]+:)/i.test(text)) throw new PetstoreError('usage', 'the path is a full URL', { hint });
   const path = text.startsWith('/') ? text : `/${text}`;
-  if (!URL.canParse(BASE.href + path)) throw invalidPath('the path is not a valid URL path');
-  const url = new URL(BASE.href + path);
   // A gateway may decode escaped separators: the decoded path must not leave the base URL either.
-  const decoded = path.replace(/%2f/gi, '/').replace(/%5c/gi, '/');
-  if (decoded !== path) pathBelowBase(decoded.replace(/\/+/g, '/'));
-  const below = url.origin === BASE.origin && url.pathname.startsWith(`${BASE.pathname}/`);
-  if (!below || url.username !== '' || url.password !== '') throw invalidPath('the path must stay below the base URL');
-  return url.pathname.slice(BASE.pathname.length) + url.search;
+  const decoded = path.replace(/%2f|%5c/gi, '/').replace(/\/+/g, '/');
+  const isBelow = [path, decoded].every((one) => urlOf(one).pathname.startsWith('/v1/'));
+  if (text === '' || !isBelow) throw new PetstoreError('usage', 'the path must stay below the base URL', { hint });
+  const { pathname, search } = urlOf(path);
+  return pathname.slice('/v1'.length) + search;
 }
 
-function invalidPath(
-  problem: string,
-  hint = 'use a path relative to the base URL, for example categories',
-): PetstoreError {
-  return new PetstoreError('usage', problem, { hint });
+// The host is a placeholder.
+function urlOf(path: string): URL {
+  return new URL(`http://petstore.invalid/v1${path}`);
 }
 
 // The body is sent as application/json, so anything else is rejected.
@@ -163,8 +155,9 @@ const LONGEST_NOTICE = 300;
  */
 export function deprecationNotices(method: string, path: string, headers: HttpHeaders): readonly string[] {
   const notices = Object.entries(headers).flatMap(([name, text = '']) => {
-    if (name === 'deprecation') return deprecated(text);
-    if (name === 'sunset') return `will be removed on ${day(text) ?? text}`;
+    if (name === 'deprecation')
+      return /^(?:true|\?1)$/i.test(text) ? 'is deprecated' : `is deprecated since ${day(text)}`;
+    if (name === 'sunset') return `will be removed on ${day(text)}`;
     // The service does not document which header marks beta and experimental operations.
     const unstable = /(?:^|-)stability(?:-level)?$/.test(name) && !/^(?:stable)?$/i.test(text);
     return unstable ? `is marked ${text} and may change without notice` : [];
@@ -175,14 +168,9 @@ export function deprecationNotices(method: string, path: string, headers: HttpHe
   return notices.map((notice) => escapeControls(`${operation} ${notice}`.slice(0, LONGEST_NOTICE)));
 }
 
-// RFC 9745: "@" and a Unix time; its drafts had an HTTP date, or "true".
-function deprecated(value: string): string {
-  if (/^(?:true|\?1)$/i.test(value)) return 'is deprecated';
-  const since = day(value);
-  return since ? `has been deprecated since ${since}` : `is deprecated (${value})`;
-}
-
-function day(value: string): string | undefined {
+// RFC 9745: "@" and a Unix time; its drafts had an HTTP date, or "true". Anything else is returned as it is.
+function day(value: string): string {
   const at = new Date(value.startsWith('@') ? Number(value.slice(1)) * 1000 : value);
-  return Number.isNaN(at.getTime()) ? undefined : /^\d{4}-\d\d-\d\d/.exec(at.toISOString())?.[0];
+  const [date = value] = Number.isNaN(at.getTime()) ? [] : (/^\d{4}-\d\d-\d\d/.exec(at.toISOString()) ?? []);
+  return date;
 }
