@@ -1,7 +1,6 @@
 // `petstore quota`: shows limit, remaining and reset, and a block of the key with its reason.
 import type { Action } from '../command.ts';
 import { formatDuration, formatRemaining, formatTime } from '../format.ts';
-import type { Column } from '../output/view.ts';
 import { toQuota } from '../rate-limit/quota.ts';
 import type { QuotaView, WindowView } from '../rate-limit/quota-view.ts';
 
@@ -31,8 +30,7 @@ export const quotaAction: Action<QuotaOptions, ProfileQuota> = {
   },
   view: {
     json: ({ profile, known }) => ({ profile, ...toQuota(known, (at) => new Date(at).toISOString()) }),
-    text: (data, context) => context.table(FACTS, facts(data, context.now), { headings: false }),
-    tables: true,
+    text: (data, { now }) => facts(data, now).map(([name, text]) => `${name.padEnd(14)}${text}\n`),
   },
 };
 
@@ -43,11 +41,6 @@ const REASONS: Readonly<Record<NonNullable<QuotaView['blocked']>['reason'], stri
 };
 
 type Fact = readonly [name: string, text: string];
-
-const FACTS: readonly Column<Fact>[] = [
-  { header: 'name', value: ([name]) => name },
-  { header: 'text', value: ([, text]) => text, wrap: true },
-];
 
 function facts({ profile, known, refreshed }: ProfileQuota, now: number): readonly Fact[] {
   const { window, longWindow, blocked, nextAt, seenAt, stateServer } = known;

@@ -58,11 +58,11 @@ async function loadText<Data>(view: View<Data>, options: RenderOptions): Promise
   const table = view.tables && (await import('./table.ts')).table;
   // The width is unknown if the terminal reports 0 columns.
   const columns = options.columns === 0 ? undefined : options.columns;
-  const layOut: TextContext['table'] = (fields, rows, more) => {
+  const layOut: TextContext['table'] = (fields, rows) => {
     const clean = fields.map((field) => {
       return { ...field, value: (row: (typeof rows)[number]) => redact(field.value(row) ?? '') };
     });
-    return table?.(clean, rows, { columns, style, ...more }) ?? [];
+    return table?.(clean, rows, { columns, style }) ?? [];
   };
   return (data) => {
     if (view.bytes && !isTTY) return [view.bytes(data)];

@@ -20,10 +20,10 @@ const NO_BORDERS = Object.fromEntries(
 export function* table<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
-  options: { readonly columns: number | undefined; readonly style: Style; readonly headings?: boolean },
+  options: { readonly columns: number | undefined; readonly style: Style },
 ): Generator<string> {
-  const { style, headings = true } = options;
-  const heads = columns.map(({ header }) => (headings ? escapeControls(header).toUpperCase() : ''));
+  const { style } = options;
+  const heads = columns.map(({ header }) => escapeControls(header).toUpperCase());
   const text = (row: Row, { value, wrap }: Column<Row>): string => escapeControls(value(row) ?? '', wrap && '\n');
   const natural = columns.map((column, at) =>
     rows.reduce((widest, row) => Math.max(widest, width(text(row, column))), width(heads[at] ?? '')),
@@ -52,7 +52,7 @@ export function* table<Row>(
     const visible = cut(content, cells);
     return column.paint ? column.paint(row, style)(visible) : visible;
   };
-  if (headings) yield `${style.bold(page([heads.map((head, at) => cut(head, widths[at] ?? 0))]).trimEnd())}\n`;
+  yield `${style.bold(page([heads.map((head, at) => cut(head, widths[at] ?? 0))]).trimEnd())}\n`;
   for (let from = 0; from < rows.length; from += PAGE_ROWS) {
     yield page(rows.slice(from, from + PAGE_ROWS).map((row) => columns.map((column, at) => cell(row, column, at))));
   }

@@ -23,11 +23,7 @@ export interface TextContext {
   /** Wall clock, epoch milliseconds. */
   readonly now: number;
   /** Lays out a table for this stream; only for views that declare `tables`. */
-  readonly table: <Row>(
-    columns: readonly Column<Row>[],
-    rows: readonly Row[],
-    options?: { readonly headings?: boolean },
-  ) => Iterable<string>;
+  readonly table: <Row>(columns: readonly Column<Row>[], rows: readonly Row[]) => Iterable<string>;
 }
 
 export interface View<Data> {

@@ -24,7 +24,7 @@ test('`quota` before the first response prints "unknown" and sends nothing', asy
   const { server, run } = await service();
   const text = await run('quota');
   expect(text).toMatchObject({ code: 0, err: '' });
-  expect(text.out).toContain('remaining  unknown (run with --refresh to update)');
+  expect(text.out).toContain('remaining     unknown (run with --refresh to update)');
   const json = await run('quota --json');
   const unknown = { limit: null, remaining: null, resetAt: null, updatedAt: null, blocked: null };
   expect(JSON.parse(json.out)).toMatchObject(unknown);
@@ -35,7 +35,7 @@ test('`quota --refresh` sends one GET /categories, and the next command uses its
   const { server, run } = await service();
   const fresh = await run('quota --refresh');
   expect(fresh.code).toBe(0);
-  expect(fresh.out).toMatch(/remaining {2}59 of 60\nreset {6}in (?:\d+s|1m)\nupdated {4}[01]s ago\n/);
+  expect(fresh.out).toMatch(/remaining {5}59 of 60\nreset {9}in (?:\d+s|1m)\nupdated {7}[01]s ago\n/);
   const json = JSON.parse((await run('quota --json')).out);
   expect(json).toMatchObject({ limit: 60, remaining: 59, resetPassed: false, shared: true, dailyLimit: null });
   expect(json.resetAt).toBe('2026-11-21T12:01:00.000Z');
@@ -45,7 +45,7 @@ test('`quota --refresh` sends one GET /categories, and the next command uses its
 test('`quota` shows a limit above 1,000,000 as unlimited', async () => {
   const { run } = await service({ limit: 10_000_000 });
   const { out, err } = await run('quota --refresh');
-  expect(out).toContain('remaining  unlimited\n');
+  expect(out).toContain('remaining     unlimited\n');
   expect(err).toBe('quota: unlimited\n');
 });
 
@@ -58,7 +58,7 @@ test('`quota` shows the block after a 429, which applies to every command until 
   expect((await run('quota --clear')).err).toContain('Cleared the cached quota');
   expect((await run('categories list --json --max-wait 5s')).code).toBe(5);
   expect(server.seen).toMatchObject({ sent: 2, refused: 1 });
-  expect((await run('quota')).out).toMatch(/blocked {4}by Retry-After, ends in \d+h.* \(at .*\d\d:\d\d\)\n/);
+  expect((await run('quota')).out).toMatch(/blocked {7}by Retry-After, ends in \d+h.* \(at .*\d\d:\d\d\)\n/);
   const known = JSON.parse((await run('quota --json')).out);
   expect(known.blocked).toMatchObject({ reason: 'retry_after', consecutive429s: 1 });
   expect(known.nextRequestAt).toBe(known.blocked.until);
@@ -71,5 +71,5 @@ test('`quota --refresh` says if the service sends no rate limit headers', async 
   const { url, close } = await startHttpFake(() => ({ body: [] }));
   onTestFinished(close);
   const { out } = await inProcess(['quota', '--refresh'], { env: { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: url } });
-  expect(out).toContain('remaining  unknown (the service sent no rate limit headers)\n');
+  expect(out).toContain('remaining     unknown (the service sent no rate limit headers)\n');
 });

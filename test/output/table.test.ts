@@ -111,8 +111,8 @@ test('a wrapping column keeps every word, and breaks words that are wider than t
     { header: 'description', value: (row) => row.description, wrap: true },
   ];
   const rows = [{ id: '', name: 'dog', description: `a loyal 犬 ${'x'.repeat(20)}\nsecond line` }];
-  expect([...table(wrapping, rows, { columns: 20, style, headings: false })].join('')).toBe(
-    'dog  a loyal 犬\n     xxxxxxxxxxxxxxx\n     xxxxx\n     second line\n',
+  expect([...table(wrapping, rows, { columns: 20, style })].join('')).toBe(
+    'NAME  DESCRIPTION\ndog   a loyal 犬\n      xxxxxxxxxxxxxx\n      xxxxxx\n      second line\n',
   );
 });
 
