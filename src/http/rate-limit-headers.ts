@@ -10,7 +10,7 @@ const PAST_SLACK_MS = 5000;
 const NEAR_MS = 120_000;
 // Numbers below this cannot be Unix timestamps.
 const OLDEST_TIMESTAMP = 1e9;
-const LONGEST_DELTA_S = 172_800;
+const LONGEST_DELTA_MS = 172_800_000;
 const DECIMAL = /^\d+(?:\.\d{1,9})?$/;
 
 /**
@@ -24,9 +24,12 @@ export function parseRateLimitHeaders(head: Head, refused: boolean, offsetMs = 0
   const date = ownDate(headers);
   const serviceNow = date ?? receivedAt + offsetMs;
   const { limit, remaining } = counts(headers);
-  const reset = readReset(headers['x-ratelimit-reset'], serviceNow, receivedAt);
-  const resetInMs = reset && Math.max(0, reset.at - (reset.clock === 'service' ? serviceNow : receivedAt));
-  const retryAfter = readRetryAfter(headers['retry-after'], serviceNow, resetInMs);
+  const msUntil = ({ at, clock }: WindowReset): number => at - (clock === 'service' ? serviceNow : receivedAt);
+  const stated = readTime(headers['x-ratelimit-reset'], receivedAt);
+  const reset = stated && isPlausibleReset(msUntil(stated), stated.clock) ? stated : undefined;
+  const resetInMs = reset && Math.max(0, msUntil(reset));
+  const end = readTime(headers['retry-after'], receivedAt);
+  const retryAfter = end && retryDelay(msUntil(end), end.clock, resetInMs);
   const wait = waitOf(status, retryAfter, remaining, resetInMs);
   // `Date` has a resolution of one second.
   const hi = (date ?? 0) + 1000 - Math.min(sentAt, receivedAt);
@@ -82,50 +85,31 @@ function count(text = ''): number | undefined {
   return /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-function readReset(text: string | undefined, serviceNow: number, receivedAt: number): WindowReset | undefined {
-  if (text === undefined) return undefined;
-  const reset = DECIMAL.test(text) ? numericReset(text, receivedAt) : datedReset(text);
-  if (!reset) return undefined;
-  const distance = reset.at - (reset.clock === 'service' ? serviceNow : receivedAt);
-  return distance < -PAST_SLACK_MS || distance > FARTHEST_MS ? undefined : reset;
-}
-
 // Reads large numbers as timestamps in seconds or milliseconds, small ones as seconds from now.
-function numericReset(text: string, receivedAt: number): WindowReset | undefined {
+function readTime(text: string | undefined, receivedAt: number): WindowReset | undefined {
+  if (text === undefined) return undefined;
+  if (!DECIMAL.test(text)) {
+    const at = httpDate(text);
+    return at === undefined ? undefined : { at, clock: 'service', resolution: 1000 };
+  }
   const value = Number(text);
   // The number of decimals shows the resolution: 0.1 s for one digit.
   const resolution = 10 ** (3 - Math.min(3, text.split('.')[1]?.length ?? 0));
   if (value >= 1e11) return { at: Math.ceil(value), clock: 'service', resolution: 1 };
   if (value >= OLDEST_TIMESTAMP) return { at: Math.ceil(value * 1000), clock: 'service', resolution };
-  if (value > LONGEST_DELTA_S) return undefined;
   return { at: Math.ceil(receivedAt + value * 1000), clock: 'local', resolution };
 }
 
-function datedReset(text: string): WindowReset | undefined {
-  const at = httpDate(text);
-  return at === undefined ? undefined : { at, clock: 'service', resolution: 1000 };
+function isPlausibleReset(ms: number, clock: WindowReset['clock']): boolean {
+  return ms >= -PAST_SLACK_MS && ms <= (clock === 'local' ? LONGEST_DELTA_MS : FARTHEST_MS);
 }
 
-function readRetryAfter(
-  text: string | undefined,
-  serviceNow: number,
-  resetInMs: number | undefined,
-): number | undefined {
-  if (text === undefined) return undefined;
-  if (DECIMAL.test(text)) return numericDelay(Number(text), serviceNow, resetInMs);
-  const at = httpDate(text);
-  return at === undefined ? undefined : Math.min(FARTHEST_MS, Math.max(0, at - serviceNow));
-}
-
-function numericDelay(value: number, serviceNow: number, resetInMs: number | undefined): number | undefined {
-  if (value >= OLDEST_TIMESTAMP) {
-    const wait = (value >= 1e11 ? value : value * 1000) - serviceNow;
-    return wait < -PAST_SLACK_MS ? undefined : Math.min(FARTHEST_MS, Math.max(0, wait));
-  }
+function retryDelay(ms: number, clock: WindowReset['clock'], resetInMs: number | undefined): number {
+  if (clock === 'service') return Math.min(FARTHEST_MS, Math.max(0, ms));
   // Milliseconds only if the reset confirms them: a guess must not shorten a wait.
-  const seconds = value * 1000;
-  const isMs = resetInMs !== undefined && Math.abs(value - resetInMs) <= 2000 && Math.abs(seconds - resetInMs) > 60_000;
-  return Math.ceil(value >= 1000 && isMs ? value : seconds);
+  const value = ms / 1000;
+  const isMs = resetInMs !== undefined && Math.abs(value - resetInMs) <= 2000 && Math.abs(ms - resetInMs) > 60_000;
+  return Math.ceil(value >= 1000 && isMs ? value : ms);
 }
 
 const RFC_850 = /^[A-Za-z]{6,9}, (\d{2})-([A-Za-z]{3})-(\d{2}) ([\d:]{8}) GMT$/;
