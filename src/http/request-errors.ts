@@ -113,8 +113,6 @@ function interrupted(request: HttpRequest, reason: unknown): PetstoreError {
 /** The hint after a response that suggests another service. */
 export const CHECK_URL: Hint = { hint: 'check the base URL', command: ['auth', 'status'] };
 
-type Rejection = Hint & { readonly what: string };
-
 /** For any final response except 429, which the HTTP client handles. */
 export function responseError(request: HttpRequest, response: HttpResponse): PetstoreError {
   const { status } = response;
@@ -132,8 +130,8 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
     return unknownOutcome(request, `the service returned ${status}${detail}`, { ...facts, processed });
   }
   if (status >= 400 && status < 500) {
-    const { what, ...hint } = status === 403 ? forbidden(response, facts.serviceMessage) : rejected(request, response);
-    return new PetstoreError('rejected', `${what} (${status})${detail}`, { ...facts, ...hint });
+    const message = `the service rejected the request (${status})${detail}`;
+    return new PetstoreError('rejected', message, { ...facts, ...rejectionHint(request, response) });
   }
   if (status === 501)
     return new PetstoreError('service', `the service does not implement this operation (501)${detail}`, facts);
@@ -143,31 +141,23 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
   return new PetstoreError('service', `server error (${status})${detail}`, { ...facts, hint });
 }
 
-function rejected({ method, path, creates }: HttpRequest, { status, headers, body }: HttpResponse): Rejection {
-  const what = 'the service rejected the request';
+function rejectionHint({ method, path, creates }: HttpRequest, response: HttpResponse): Hint | undefined {
+  const { status, headers, body } = response;
   const allowed: readonly string[] = status === 405 ? (headers['allow']?.match(/\b[A-Z]{1,20}\b/g) ?? []) : [];
   if (allowed.length > 0 && !allowed.includes(method))
-    return { what, hint: `use ${allowed.slice(0, 10).join(' or ')} instead of ${method}` };
+    return { hint: `use ${allowed.slice(0, 10).join(' or ')} instead of ${method}` };
   if (status === 404 || status === 405) {
     // The mock server Prism serves the paths of a document as they are, without the /v1 that ends a base URL.
     if (Buffer.from(body).includes('stoplight.io/prism/errors'))
-      return { what, hint: 'prefix the paths in the OpenAPI document of the mock server with /v1' };
-    if (path === '/categories') return { what, ...CHECK_URL };
-    return { what, hint: 'check the path, which is relative to the base URL' };
+      return { hint: 'prefix the paths in the OpenAPI document of the mock server with /v1' };
+    return path === '/categories' ? CHECK_URL : { hint: 'check the path, which is relative to the base URL' };
   }
-  const correctable = creates !== undefined && statusTraits(status).rowSpecific;
-  return correctable ? { what, hint: 'correct the values and try again' } : { what };
-}
-
-// GitHub's secondary limit is a 403 with Retry-After or a message; firewalls such as mod_evasive respond with an HTML page.
-function forbidden(response: HttpResponse, serviceMessage = ''): Rejection {
+  // A 403 may be a rate limit, too.
   const wait = statedWait(response);
-  if (wait || /rate.?limit|too many requests/i.test(serviceMessage))
-    return { what: 'rate limited by the service', hint: `try again ${wait ?? 'in a few minutes'}` };
-  const isPage = /html/.test(response.headers['content-type'] ?? '') || response.body[0] === 0x3c;
-  return isPage
-    ? { what: 'a firewall or proxy rejected the request', hint: 'try again in a few minutes' }
-    : { what: 'the service rejected the request', hint: "check the API key's plan and permissions" };
+  if (wait) return { hint: `try again ${wait}` };
+  return creates !== undefined && statusTraits(status).rowSpecific
+    ? { hint: 'correct the values and try again' }
+    : undefined;
 }
 
 // For example `in 10m`, from Retry-After in seconds or as a date.
