@@ -21,7 +21,7 @@ const INT64_MAX = 2n ** 63n - 1n;
 /** @throws DecodeError naming the first element that is not a category */
 export function decodeList(body: Uint8Array, headers: HttpHeaders): readonly Category[] {
   const value = decodeJson(body, headers);
-  if (!Array.isArray(value)) throw new DecodeError(`expected an array of categories, got ${kindOf(value)}`, true);
+  if (!Array.isArray(value)) throw new DecodeError('expected an array of categories', true);
   return value.map(decodeCategory);
 }
 
@@ -48,13 +48,12 @@ function notJson(headers: HttpHeaders, { name, message }: Error): DecodeError {
  * @throws DecodeError naming the invalid field
  */
 export function decodeCategory(value: unknown, index?: number): Category {
-  if (!isObject(value)) throw invalid(index, `is ${kindOf(value)}, not an object`);
+  if (!isObject(value)) throw invalid(index, 'is not an object');
   const { id, name, description } = value;
   if (!isInt64(id)) throw invalid(index, 'has no integer id');
   if (typeof name !== 'string') throw invalid(index, 'has no name');
-  if (description !== undefined && description !== null && typeof description !== 'string') {
-    throw invalid(index, `has a description that is ${kindOf(description)}, not a string`);
-  }
+  if (description !== undefined && description !== null && typeof description !== 'string')
+    throw invalid(index, 'has a description that is not a string');
   if (description !== null) return value as unknown as Category;
   // null means that the optional field is absent.
   const { description: _, ...rest } = value;
@@ -72,11 +71,4 @@ function isObject(value: unknown): value is Record<string, unknown> {
 function isInt64(value: unknown): boolean {
   if (typeof value === 'number') return Number.isSafeInteger(value);
   return typeof value === 'bigint' && value >= INT64_MIN && value <= INT64_MAX;
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'an array';
-  if (isObject(value)) return 'an object';
-  return typeof value === 'string' ? 'a string' : typeof value === 'boolean' ? 'a boolean' : 'a number';
 }
