@@ -1,4 +1,5 @@
 // Prints an error to stderr: its message and hint as text, or one line of JSON.
+import { inspect } from 'node:util';
 import type { Hint, PetstoreError } from './errors.ts';
 import { rephrase } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
@@ -35,7 +36,7 @@ export async function reportError(error: unknown, context: Context, options: Rep
   const { red } = await loadStyle(hasColor(stderr, env, options.color));
   const json = `${terminalSafeJson(JSON.stringify({ error: shown }))}\n`;
   await stderr.write(options.json ? json : textLines(shown, red));
-  if (options.verbose && shown.kind === 'internal') await stderr.write(stackTrace(shown));
+  if (options.verbose && shown.kind === 'internal') await stderr.write(`${escapeControls(inspect(shown), '\n')}\n`);
   return shown.exitCode;
 }
 
@@ -64,12 +65,4 @@ function textLines(error: PetstoreError, red: (text: string) => string): string 
   const code = error.code === undefined || error.message.includes(error.code) ? '' : ` [${error.code}]`;
   const hint = error.hint === undefined ? '' : `hint: ${error.hint}\n`;
   return `${red('error:')} ${escapeControls(`${error.message}${code}\n${hint}`, '\n')}`;
-}
-
-function stackTrace(error: PetstoreError): string {
-  const lines = [error.stack ?? ''];
-  for (let { cause } = error; cause instanceof Error; { cause } = cause) {
-    lines.push(`caused by ${cause.stack ?? cause.message}`);
-  }
-  return `${escapeControls(lines.join('\n'), '\n')}\n`;
 }

@@ -42,7 +42,7 @@ test('an unexpected error shows its message, which may contain secrets, and its 
   expect(printed.code).toBe(1);
   expect(printed.err).not.toMatch(/sk_live_secret|^ {4}at /m);
   const verbose = { ...plain, verbose: true };
-  expect((await print(unexpected, verbose)).err).toMatch(/sk_live_secret.*^ {4}at /ms);
+  expect((await print(unexpected, verbose)).err).toMatch(/^ {4}at .*sk_live_secret.*^ {6}at /ms);
   expect((await print(new PetstoreError('storage', 'no'), verbose)).err).toBe('error: no\n');
 });
 
