@@ -106,12 +106,6 @@ async function printQuotaLine(session: Session, failure: unknown): Promise<void>
   const isRejected = failure instanceof PetstoreError && failure.status === 401;
   if (!usedLedger || options.json || options.quiet || isPaged || isRejected) return;
   const { ledger, since } = usedLedger;
-  try {
-    await ledger.refresh();
-  } catch {
-    // A state server that rejects petstore has failed the command, too.
-    return;
-  }
   const view = ledger.view();
   if (view.seenAt === undefined || view.seenAt < since) return;
   const { quotaLine } = await import('./rate-limit/quota-view.ts');
