@@ -3,7 +3,6 @@ import { Command } from 'commander';
 import type { ErrorKind } from './errors.ts';
 import { PetstoreError, rephrase } from './errors.ts';
 import type { Context } from './io.ts';
-import { hasColor } from './io.ts';
 import { loadRenderer } from './output/render.ts';
 import type { View } from './output/view.ts';
 import { Session } from './session.ts';
@@ -84,17 +83,10 @@ export function handlerOf<Options, Data>(load: (command: Command) => Promise<Act
   };
 }
 
-export async function loadPrinter<Data>(session: Session, view: View<Data>): Promise<(data: Data) => Promise<void>> {
-  const { stdout, env, clock, redactor } = session.context;
-  const render = await loadRenderer(session.options.format, view, {
-    isTTY: stdout.isTTY,
-    columns: stdout.columns,
-    color: hasColor(stdout, env, session.options.color),
-    now: clock.now,
-    redact: (text) => redactor.redact(text),
-  });
-  return async (data) => {
-    for (const piece of render(data)) await stdout.write(piece);
+export async function loadPrinter<Data>({ context, options }: Session, view: View<Data>) {
+  const render = await loadRenderer(view, context, options);
+  return async (data: Data): Promise<void> => {
+    for (const piece of render(data)) await context.stdout.write(piece);
   };
 }
 

@@ -12,8 +12,7 @@ import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
 import { parseDuration } from './format.ts';
 import type { Context } from './io.ts';
-import { FORMATS } from './output/render.ts';
-import { GLOBAL_OPTIONS } from './reference.ts';
+import { FORMATS, GLOBAL_OPTIONS } from './reference.ts';
 import type { ParseError } from './usage-error.ts';
 
 /** @returns the exit code (docs/cli.md, exit codes); never rejects */
@@ -30,11 +29,10 @@ export async function run(context: Context): Promise<number> {
     if (text !== undefined) await stdout.write(text);
     return 0;
   } catch (error) {
-    const { session } = program;
-    const { profile } = program.opts();
-    const verbose = flags.includes('--verbose') || flags.includes('-v');
-    const typed = { profile, json, verbose, color: !flags.includes('--no-color') };
-    const options = session ? { ...session.options, target: session.usedTarget } : typed;
+    const { profile, verbose } = program.opts();
+    const color = !flags.includes('--no-color');
+    const { usedTarget: target, options: used } = program.session ?? {};
+    const options = { profile, json: used?.json ?? json, verbose, color, target };
     const { reportError } = await import('./report-error.ts');
     if (!(error instanceof CommanderError)) return await reportError(error, context, options);
     const { usageError } = await import('./usage-error.ts');

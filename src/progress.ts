@@ -4,6 +4,7 @@ import { formatDuration, localTime, SHORT_MS } from './format.ts';
 import type { Wait } from './http/types.ts';
 import type { Context } from './io.ts';
 import { hasColor } from './io.ts';
+import type { GlobalOptions } from './reference.ts';
 
 /** Shorter waits are not shown: they end before they can be read. */
 const SHORTEST_WAIT_MS = 1000;
@@ -15,12 +16,7 @@ const SPINNER_DELAY_MS = 150;
 // Cells for the frame, a space, an echoed ^C, and the last column, which wraps on some terminals when it is used.
 const RESERVED_CELLS = 5;
 
-interface ProgressOptions {
-  readonly json: boolean;
-  readonly quiet?: boolean;
-  readonly verbose?: boolean;
-  readonly color: boolean;
-}
+type ProgressOptions = Pick<GlobalOptions, 'json' | 'quiet' | 'verbose' | 'color'>;
 
 export class Progress {
   readonly #context: Context;
@@ -102,7 +98,6 @@ export class Progress {
     // The response may have arrived while the code was loading.
     hidden.throwIfAborted();
     const spinner = ora({
-      text: this.#text(),
       ...(stderr.raw && { stream: stderr.raw }),
       // Otherwise a typed Ctrl-C is lost (ora issue 253).
       discardStdin: false,
@@ -111,11 +106,11 @@ export class Progress {
       isEnabled: true,
       // ora itself ignores NO_COLOR.
       color: hasColor(stderr, env, this.#options.color) ? 'cyan' : false,
-    }).start();
+    });
     hidden.addEventListener('abort', () => spinner.stop());
     for (;;) {
+      spinner.start(this.#text());
       await clock.sleep(TICK_MS, hidden);
-      spinner.text = this.#text();
     }
   }
 

@@ -1,4 +1,4 @@
-// The tables of exit codes and global options, from which help, man page, README and docs/cli.md are generated.
+// The tables of exit codes, output formats and global options, from which help, man page, README and docs/cli.md are generated.
 
 /** By kind of error; `retry` says whether a script may run the command again. */
 export const EXIT_CODES = {
@@ -32,6 +32,24 @@ export const EXIT_CODES = {
 
 /** The kinds of error, as `--json` names them (docs/cli.md, exit codes). */
 export type ErrorKind = keyof typeof EXIT_CODES;
+
+export const FORMATS = ['table', 'json', 'ndjson', 'csv', 'tsv'] as const;
+
+/** The values of the global options under commander's names (docs/cli.md, global options). */
+export interface GlobalOptions {
+  /** The value of `--profile` only; PETSTORE_PROFILE is read with the profiles, so that errors can name it. */
+  readonly profile?: string;
+  readonly json: boolean;
+  readonly format: (typeof FORMATS)[number];
+  /** Milliseconds. */
+  readonly maxWait: number;
+  readonly maxRetries: number;
+  /** Milliseconds. */
+  readonly timeout: number;
+  readonly quiet?: boolean;
+  readonly verbose?: boolean;
+  readonly color: boolean;
+}
 
 /** @internal */
 export interface GlobalOption {

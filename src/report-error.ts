@@ -9,6 +9,7 @@ import { loadStyle } from './output/render.ts';
 import type { Target } from './profiles/credentials.ts';
 import { stateDirIfAny } from './profiles/paths.ts';
 import { withoutTypedKeys } from './redact.ts';
+import type { GlobalOptions } from './reference.ts';
 import { createCommandFormatter } from './shell-quote.ts';
 import { toPetstoreError } from './system-error.ts';
 
@@ -19,11 +20,7 @@ interface HintOptions {
   readonly target?: Target | undefined;
 }
 
-interface ReportOptions extends HintOptions {
-  readonly json: boolean;
-  readonly verbose?: boolean;
-  readonly color: boolean;
-}
+type ReportOptions = HintOptions & Pick<GlobalOptions, 'json' | 'verbose' | 'color'>;
 
 /**
  * Accepts any thrown value.

@@ -2,28 +2,12 @@
 import { escapeControls, terminalSafeJson } from './escape.ts';
 import type { Transport } from './http/types.ts';
 import type { Context } from './io.ts';
-import type { Format } from './output/render.ts';
 import type { Target } from './profiles/credentials.ts';
 import { definedOverrides, resolveTarget } from './profiles/credentials.ts';
 import { configDir, stateDir, stateDirIfAny } from './profiles/paths.ts';
 import { Progress } from './progress.ts';
 import type { Ledger } from './rate-limit/ledger.ts';
-
-/** The global options under commander's names (docs/cli.md, global options). */
-export interface GlobalOptions {
-  /** The value of `--profile` only; PETSTORE_PROFILE is read with the profiles, so that errors can name it. */
-  readonly profile?: string;
-  readonly json: boolean;
-  readonly format: Format;
-  /** Milliseconds. */
-  readonly maxWait: number;
-  readonly maxRetries: number;
-  /** Milliseconds. */
-  readonly timeout: number;
-  readonly quiet?: boolean;
-  readonly verbose?: boolean;
-  readonly color: boolean;
-}
+import type { GlobalOptions } from './reference.ts';
 
 /** Errors are PetstoreErrors. Nothing is read, loaded or sent before a method is called. */
 export class Session {

@@ -1,36 +1,29 @@
 // Renders a result for stdout: one renderer per format, whose packages are loaded on use. The only file that imports chalk.
 import { PetstoreError } from '../errors.ts';
 import { terminalSafeJson } from '../escape.ts';
+import type { Context } from '../io.ts';
+import { hasColor } from '../io.ts';
 import { stringifyJson } from '../json.ts';
+import type { GlobalOptions } from '../reference.ts';
 import type { Column, Style, TextContext, View } from './view.ts';
 
-export interface RenderOptions {
-  readonly isTTY: boolean;
-  /** Width in cells; undefined for a pipe, 0 for a terminal that does not report its width. */
-  readonly columns: number | undefined;
-  readonly color: boolean;
-  readonly now: () => number;
-  /** Removes keys from a cell before it is cut or wrapped. */
-  readonly redact?: (text: string) => string;
-}
+type RenderContext = Pick<Context, 'stdout' | 'env' | 'clock' | 'redactor'>;
+type RenderOptions = Pick<GlobalOptions, 'format' | 'color'>;
 
 /** Returns the pieces to write, in order; each piece of text ends in a line break. */
 export type Renderer<Data> = (data: Data) => Iterable<string | Uint8Array>;
-
-export const FORMATS = ['table', 'json', 'ndjson', 'csv', 'tsv'] as const;
-export type Format = (typeof FORMATS)[number];
 
 /**
  * Loads the renderer of a format; call it before anything is sent, so that the result can be printed afterwards.
  * @throws PetstoreError `usage` if the format needs records and the view has none
  */
 export async function loadRenderer<Data>(
-  format: Format,
   view: View<Data>,
-  options: RenderOptions,
+  context: RenderContext,
+  { format, color }: RenderOptions,
 ): Promise<Renderer<Data>> {
-  const { isTTY } = options;
-  if (format === 'table') return loadText(view, options);
+  const { isTTY } = context.stdout;
+  if (format === 'table') return loadText(view, context, color);
   if (format === 'json') return (data) => [`${jsonText(view.json ? view.json(data) : data, isTTY)}\n`];
   const { records } = view;
   if (!records) {
@@ -52,21 +45,25 @@ function jsonText(value: unknown, pretty = false): string {
   return terminalSafeJson(stringifyJson(value, pretty ? 2 : 0));
 }
 
-async function loadText<Data>(view: View<Data>, options: RenderOptions): Promise<Renderer<Data>> {
-  const { isTTY, redact = (text) => text, now } = options;
-  const style = await loadStyle(options.color);
+async function loadText<Data>(
+  view: View<Data>,
+  { stdout, env, clock, redactor }: RenderContext,
+  color: boolean,
+): Promise<Renderer<Data>> {
+  const style = await loadStyle(hasColor(stdout, env, color));
   const table = view.tables && (await import('./table.ts')).table;
   // The width is unknown if the terminal reports 0 columns.
-  const columns = options.columns === 0 ? undefined : options.columns;
+  const columns = stdout.columns || undefined;
   const layOut: TextContext['table'] = (fields, rows) => {
+    // A cell may be truncated or wrapped, so keys in it are redacted first.
     const clean = fields.map((field) => {
-      return { ...field, value: (row: (typeof rows)[number]) => redact(field.value(row) ?? '') };
+      return { ...field, value: (row: (typeof rows)[number]) => redactor.redact(field.value(row) ?? '') };
     });
     return table?.(clean, rows, { columns, style }) ?? [];
   };
   return (data) => {
-    if (view.bytes && !isTTY) return [view.bytes(data)];
-    return view.text(data, { style, columns, now: now(), table: layOut });
+    if (view.bytes && !stdout.isTTY) return [view.bytes(data)];
+    return view.text(data, { style, now: clock.now(), table: layOut });
   };
 }
 

@@ -18,8 +18,6 @@ export type Style = Readonly<Record<'bold' | 'dim' | 'red' | 'green' | 'yellow',
 
 export interface TextContext {
   readonly style: Style;
-  /** Terminal width in cells; undefined for full text (a pipe). */
-  readonly columns: number | undefined;
   /** Wall clock, epoch milliseconds. */
   readonly now: number;
   /** Lays out a table for this stream; only for views that declare `tables`. */

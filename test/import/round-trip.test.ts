@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { listView } from '../../src/commands/categories/list.ts';
 import { readRows } from '../../src/import/rows.ts';
 import { loadRenderer } from '../../src/output/render.ts';
+import { world } from '../support/world.ts';
 
 const anyText = fc.string({
   unit: fc.oneof(
@@ -24,8 +25,7 @@ const categories = fc.array(
 test.each(['json', 'ndjson', 'csv', 'tsv'] as const)(
   'a list printed as %s is read unchanged from a file and from a pipe',
   async (format) => {
-    const context = { isTTY: false, columns: undefined, color: false, now: Date.now };
-    const print = await loadRenderer(format, listView, context);
+    const print = await loadRenderer(listView, world([]), { format, color: false });
     await fc.assert(
       fc.asyncProperty(categories, async (listed) => {
         const bytes = Buffer.from([...print(listed)].join(''));

@@ -2,9 +2,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { delimited } from '../../src/output/delimited.ts';
-import type { Format, RenderOptions } from '../../src/output/render.ts';
 import { loadRenderer } from '../../src/output/render.ts';
 import type { View } from '../../src/output/view.ts';
+import type { GlobalOptions } from '../../src/reference.ts';
+import { world } from '../support/world.ts';
 
 interface Pet {
   readonly id: bigint | number;
@@ -22,15 +23,16 @@ const view: View<readonly Pet[]> = {
     rows: (pets) => pets,
   },
 };
+const TABLE = { format: 'table', color: false } as const;
 const pets: readonly Pet[] = [
   { id: 9007199254740993n, name: 'dog\u009b' },
   { id: 2, name: '犬' },
 ];
-const pipe: RenderOptions = { isTTY: false, columns: undefined, color: false, now: () => 0 };
-const terminal: RenderOptions = { isTTY: true, columns: 80, color: false, now: () => 0 };
+const pipe = world([]);
+const terminal = world([], { columns: 80 });
 
-async function shown(format: Format, target: RenderOptions = pipe): Promise<string> {
-  const render = await loadRenderer(format, view, target);
+async function shown(format: GlobalOptions['format'], target = pipe): Promise<string> {
+  const render = await loadRenderer(view, target, { format, color: false });
   return [...render(pets)].join('');
 }
 
@@ -64,16 +66,17 @@ test.each([
 });
 
 test('a key in a table is redacted before its cell is truncated', async () => {
-  const redact = (text: string): string => text.replaceAll('secret-key', '[redacted]');
-  const render = await loadRenderer('table', view, { ...terminal, columns: 8, redact });
+  const narrow = world([], { columns: 8 });
+  narrow.redactor.add('secret-key');
+  const render = await loadRenderer(view, narrow, TABLE);
   expect([...render([{ id: 1, name: 'secret-key' }])].join('')).toContain('[redact…');
 });
 
 test('bytes are written unchanged to a pipe and as text to a terminal', async () => {
   const raw: View<Uint8Array> = { bytes: (data) => data, text: () => ['as text\n'] };
   const bytes = new Uint8Array([0xff, 0x1b, 0x0a]);
-  expect([...(await loadRenderer('table', raw, pipe))(bytes)]).toEqual([bytes]);
-  expect([...(await loadRenderer('table', raw, terminal))(bytes)]).toEqual(['as text\n']);
+  expect([...(await loadRenderer(raw, pipe, TABLE))(bytes)]).toEqual([bytes]);
+  expect([...(await loadRenderer(raw, terminal, TABLE))(bytes)]).toEqual(['as text\n']);
 });
 
 const DANGEROUS =
@@ -89,7 +92,7 @@ test('no format passes a control character of a random text to a terminal', asyn
     fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 6 }), async (names) => {
       const rows = names.map((name, id) => ({ id, name }));
       for (const format of ['table', 'json', 'ndjson', 'csv', 'tsv'] as const) {
-        const shown = [...(await loadRenderer(format, view, terminal))(rows)].join('');
+        const shown = [...(await loadRenderer(view, terminal, { format, color: false }))(rows)].join('');
         // TSV separates its columns with tabs.
         const own = format === 'tsv' ? shown.replaceAll('\t', ' ') : shown;
         if (DANGEROUS.test(own)) throw new Error(`${format}: ${JSON.stringify(shown)}`);

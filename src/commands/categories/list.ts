@@ -2,8 +2,8 @@
 import { Option } from 'commander';
 import type { Category } from '../../api/types.ts';
 import { handlerOf, PetstoreCommand } from '../../command.ts';
-import { FORMATS } from '../../output/render.ts';
 import type { Column, View } from '../../output/view.ts';
+import { FORMATS } from '../../reference.ts';
 import type { Session } from '../../session.ts';
 
 interface ListOptions {

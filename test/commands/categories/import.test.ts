@@ -6,7 +6,7 @@ import { importView } from '../../../src/commands/categories/import-view.ts';
 import { loadRenderer } from '../../../src/output/render.ts';
 import { startHttpFake } from '../../support/http-fake.ts';
 import { tempDir } from '../../support/temp-dir.ts';
-import { inProcess } from '../../support/world.ts';
+import { inProcess, world } from '../../support/world.ts';
 
 function shop() {
   const dir = tempDir();
@@ -95,8 +95,7 @@ test('an import reports a rejected row and creates the others, and an import of 
 });
 
 test('the result of an import lists at most twenty rows that may or may not exist, with possible matches', async () => {
-  const context = { isTTY: false, columns: undefined, color: false, now: Date.now };
-  const print = await loadRenderer('table', importView, context);
+  const print = await loadRenderer(importView, world([]), { format: 'table', color: false });
   const unknown = Array.from({ length: 21 }, (_, at) => ({ row: at + 1, name: 'x', maybe: { id: 7, name: 'X' } }));
   const text = [...print({ document: { ...NONE, unknown, pending: 2 }, failure: undefined })].join('');
   expect(text).toMatch(/^Created 0, skipped 0, failed 0, unknown 21, pending 2\n\nMay or may not exist:\nROW /);
