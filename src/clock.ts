@@ -1,4 +1,5 @@
 // Clock and randomness, injected for tests.
+import { setTimeout } from 'node:timers/promises';
 
 export interface Clock {
   /** Wall-clock time in epoch milliseconds. */
@@ -23,20 +24,12 @@ export const systemClock: Clock = {
   // Not `performance`, which takes Node 3 ms to load.
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   random: () => Math.random(),
-  sleep(ms, signal) {
-    if (!(ms >= 0)) return Promise.reject(new RangeError(`cannot sleep for ${ms} ms`));
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const stop = (): void => {
-        clearTimeout(timer);
-        reject(signal?.reason);
-      };
-      const end = (): void => {
-        signal?.removeEventListener('abort', stop);
-        resolve();
-      };
-      const timer = setTimeout(end, Math.min(ms, LONGEST_TIMER_MS));
-      signal?.addEventListener('abort', stop, { once: true });
-    });
+  async sleep(ms, signal) {
+    if (!(ms >= 0)) throw new RangeError(`cannot sleep for ${ms} ms`);
+    try {
+      await setTimeout(Math.min(ms, LONGEST_TIMER_MS), undefined, { signal });
+    } catch {
+      throw signal?.reason;
+    }
   },
 };
