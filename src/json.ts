@@ -32,12 +32,7 @@ export function parseJson(text: string): unknown {
 
 function exceedsDepth(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  if (levels === 0) return true;
-  for (const key in value) {
-    const part = (value as Readonly<Record<string, unknown>>)[key];
-    if (typeof part === 'object' && exceedsDepth(part, levels - 1)) return true;
-  }
-  return false;
+  return levels === 0 || Object.values(value).some((part) => exceedsDepth(part, levels - 1));
 }
 
 /** Rounds every bigint to the nearest double, as `JSON.parse` would. */
