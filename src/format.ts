@@ -30,11 +30,9 @@ function pair(large: string, small: number, unit: string): string {
 
 /** The local time of day, with the date on another day: `14:05`, `2026-11-23 14:05`. Both parameters are epoch milliseconds. */
 export function localTime(at: number, now: number): string {
-  const two = (value: number): string => String(value).padStart(2, '0');
-  const day = (date: Date): string => `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  const [then, today] = [new Date(at), new Date(now)];
-  const clock = `${two(then.getHours())}:${two(then.getMinutes())}`;
-  return day(then) === day(today) ? clock : `${day(then)} ${clock}`;
+  const local = (time: number): string => new Date(time - 60_000 * new Date(time).getTimezoneOffset()).toISOString();
+  const [day = '', clock = ''] = local(at).split('T');
+  return `${local(now).startsWith(day) ? '' : `${day} `}${clock.slice(0, 'HH:MM'.length)}`;
 }
 
 /** A longer time is shown with the local time of day. */
