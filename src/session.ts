@@ -1,10 +1,9 @@
 // The services that commands use; each is opened on first use.
 import { escapeControls, terminalSafeJson } from './escape.ts';
-import type { Transport } from './http/types.ts';
 import type { Context } from './io.ts';
 import type { Target } from './profiles/credentials.ts';
 import { definedOverrides, resolveTarget } from './profiles/credentials.ts';
-import { configDir, stateDir, stateDirIfAny } from './profiles/paths.ts';
+import { configDir, sandboxDataFile, stateDir, stateDirIfAny } from './profiles/paths.ts';
 import { Progress } from './progress.ts';
 import type { Ledger } from './rate-limit/ledger.ts';
 import type { GlobalOptions } from './reference.ts';
@@ -75,19 +74,29 @@ export class Session {
   readonly httpClient = lazy(async () => {
     const target = await this.target();
     const loading = Promise.all([import('./http/transport.ts'), import('./http/http-client.ts')]);
-    const { env, clock, signal, redactor, version, nodeVersion, cleanups } = this.context;
+    const { env, clock, signal, redactor, version, nodeVersion, cleanups, stderr } = this.context;
     const { maxWait: maxWaitMs, maxRetries, timeout: timeoutMs } = this.options;
     const ledger = await this.ledger();
     this.usedLedger = { ledger, since: clock.now() };
-    const { baseUrl, key } = target.keySource === 'sandbox' ? await this.#startSandbox(target) : target;
+    let { baseUrl, key } = target;
+    if (target.keySource === 'sandbox') {
+      const { startServer } = await import('./sandbox/server.ts');
+      const sandbox = await startServer({ data: sandboxDataFile(this.stateDir()), clock });
+      cleanups.push(() => sandbox.close());
+      ({ baseUrl, key } = sandbox);
+    }
     redactor.add(key);
     const [{ createTransport }, { HttpClient }] = await loading;
     // Node 20 compiles the HTTP parser a second time, which delays the exit by 80 ms. Set earlier, a V8 flag disables Node's
     // code cache. The client library leaves the flags alone.
     if (/^20\./.test(nodeVersion)) (await import('node:v8')).setFlagsFromString('--liftoff-only');
-    const transport = createTransport({ baseUrl, key, version, env, now: () => clock.now() });
+    let transport = createTransport({ baseUrl, key, version, env, now: () => clock.now() });
+    if (this.options.verbose) {
+      const { trace } = await import('./http/trace.ts');
+      transport = trace(transport, baseUrl, clock, (line) => void stderr.write(`${line}\n`));
+    }
     const client = new HttpClient({
-      transport: this.options.verbose ? await this.#traced(transport, baseUrl) : transport,
+      transport,
       ledger,
       clock,
       signal,
@@ -122,20 +131,6 @@ export class Session {
       : escapeControls(`warning: ${text}`);
     await this.context.stderr.write(`${line}\n`);
   };
-
-  async #startSandbox({ identity }: Target): Promise<{ readonly baseUrl: string; readonly key: string }> {
-    const { clock, cleanups } = this.context;
-    const { startServer } = await import('./sandbox/server.ts');
-    const sandbox = await startServer({ data: identity.slice('sandbox:'.length), clock });
-    cleanups.push(() => sandbox.close());
-    return sandbox;
-  }
-
-  async #traced(transport: Transport, baseUrl: string): Promise<Transport> {
-    const { clock, stderr } = this.context;
-    const { trace } = await import('./http/trace.ts');
-    return trace(transport, baseUrl, clock, (line) => void stderr.write(`${line}\n`));
-  }
 }
 
 /** A function that opens something once, when it is first called. */
