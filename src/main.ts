@@ -29,10 +29,8 @@ function redact(text: string | Uint8Array): string | Uint8Array {
 
 /** @param mayFail true for stderr: a message that cannot be written does not change the exit code */
 function output(stream: NodeJS.WriteStream, mayFail = false): Output {
-  let closed = false;
   // Without a listener a stream error would end the process with a stack trace.
   stream.on('error', ({ code }: NodeJS.ErrnoException) => {
-    closed = true;
     // The terminal was closed: an exit would restore its modes, at which Node 20 aborts.
     if (stream.isTTY && code === 'EIO') received ??= 'SIGHUP';
   });
@@ -44,7 +42,6 @@ function output(stream: NodeJS.WriteStream, mayFail = false): Output {
     raw: stream,
     write: (text) =>
       new Promise((resolve, reject) => {
-        if (closed) return resolve();
         stream.write(redact(text), (error: NodeJS.ErrnoException | null | undefined) => {
           // A closed pipe (`| head`) is not an error.
           if (!error || mayFail || error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') return resolve();
@@ -130,20 +127,12 @@ function workingDir(env: Context['env']): string {
   }
 }
 
-function flush(stream: NodeJS.WriteStream): Promise<void> {
-  return new Promise((resolve) => (stream.destroyed ? resolve() : stream.write('', () => resolve())));
-}
-
 // Scripts run --version to check that petstore is installed, so it does not load the command tree.
 async function perform(context: Context): Promise<number> {
-  if (context.args.length === 1 && /^(?:--version|-V)$/.test(context.args[0] ?? '')) {
-    try {
-      await context.stdout.write(`${VERSION}\n`);
-      return 0;
-    } catch (error) {
-      const { reportError } = await import('./report-error.ts');
-      return reportError(error, context, { json: false, color: true });
-    }
+  if (/^(?:--version|-V)$/.test(context.args.join(' '))) {
+    const written = await context.stdout.write(`${VERSION}\n`).catch(() => 'failed');
+    // Otherwise it is tried again, and the error is reported.
+    if (written !== 'failed') return 0;
   }
   const { run } = await import('./program.ts');
   return run(context);
@@ -177,7 +166,8 @@ async function main(): Promise<void> {
     cleanups: [],
   };
   process.exitCode = await perform(context);
-  await Promise.all([flush(process.stdout), flush(process.stderr)]);
+  // Wait for what was written before.
+  await Promise.allSettled([context.stdout.write(''), context.stderr.write('')]);
   // A signal and errors of the streams may still arrive.
   await new Promise(setImmediate);
   if (received) endBy(received);
