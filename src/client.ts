@@ -9,7 +9,7 @@ import { parseStateUrl } from './append-log/state-url.ts';
 import { checkOptions, checkPath } from './check-options.ts';
 import { LONGEST_TIMER_MS, systemClock } from './clock.ts';
 import type { ErrorKind } from './errors.ts';
-import { PetstoreError } from './errors.ts';
+import { PetstoreError, toPetstoreError } from './errors.ts';
 import { HttpClient } from './http/http-client.ts';
 import { createTransport } from './http/transport.ts';
 import type { Limits } from './http/types.ts';
@@ -199,15 +199,14 @@ function closedError(): PetstoreError {
 
 // Omits the facts for the command line, and redacts the key, which the service may have repeated.
 function publicError(thrown: unknown, signal: AbortSignal | undefined, redactor: Redactor): PetstoreError {
-  const error = thrown instanceof PetstoreError ? thrown : toPetstoreError(thrown, signal);
-  const { kind, message, hint, code, serviceMessage, status, retryAt, processed, cause } = error;
+  const isAbort = signal?.aborted && !(thrown instanceof PetstoreError);
+  const error = isAbort
+    ? new PetstoreError('interrupted', 'the call was aborted', { cause: thrown })
+    : toPetstoreError(thrown);
+  const { kind, message, code, serviceMessage, status, retryAt, processed, cause } = error;
+  // The hint of an unexpected error names an option of the command line.
+  const hint = kind === 'internal' ? undefined : error.hint;
   const redact = (text: string | undefined): string | undefined => text && redactor.redact(text);
   const redacted = { hint: redact(hint), code: redact(code), serviceMessage: redact(serviceMessage) };
   return new PetstoreError(kind, redactor.redact(message), { ...redacted, status, retryAt, processed, cause });
-}
-
-function toPetstoreError(thrown: unknown, signal: AbortSignal | undefined): PetstoreError {
-  if (signal?.aborted) return new PetstoreError('interrupted', 'the call was aborted', { cause: thrown });
-  const name = thrown instanceof Error ? thrown.name : typeof thrown;
-  return new PetstoreError('internal', `unexpected ${name}`, { cause: thrown });
 }

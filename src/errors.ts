@@ -1,4 +1,6 @@
-// The program's errors; the kind of an error determines its exit code.
+// The program's errors; the kind of an error determines its exit code. Other thrown values are converted to them.
+import { getSystemErrorMap } from 'node:util';
+import { escapeControls } from './escape.ts';
 import type { ErrorKind } from './reference.ts';
 import { EXIT_CODES } from './reference.ts';
 
@@ -31,11 +33,9 @@ export interface Hint {
 }
 
 export interface ErrorFacts extends Hint {
-  /** The service's own error code (docs/service.md, errors). */
   readonly code?: string | undefined;
   readonly serviceMessage?: string | undefined;
   readonly status?: number | undefined;
-  /** When the rate limit permits the next request, in epoch milliseconds. */
   readonly retryAt?: number | undefined;
   /**
    * Default: `perhaps` for the kinds `unknown_outcome` and `internal`, otherwise `no`.
@@ -63,7 +63,7 @@ export class PetstoreError extends Error {
   readonly kind: ErrorKind;
   /** One action for the user. */
   declare readonly hint: string | undefined;
-  /** The service's own error code. */
+  /** The service's own error code (docs/service.md, errors). */
   declare readonly code: string | undefined;
   /** The service's own message. */
   declare readonly serviceMessage: string | undefined;
@@ -101,10 +101,7 @@ export class PetstoreError extends Error {
     return value instanceof Error && value.name === 'PetstoreError';
   }
 
-  /**
-   * What else is known about the failure.
-   * @internal
-   */
+  /** @internal */
   get facts(): ErrorFacts {
     return this.#facts;
   }
@@ -115,18 +112,14 @@ export class PetstoreError extends Error {
   }
 
   /** @internal */
-  get problems(): readonly Problem[] | undefined {
-    return this.#facts.problems;
-  }
-
-  /** @internal */
   get exitCode(): number {
     return this.#facts.exitCode ?? EXIT_CODES[this.kind].code;
   }
 
   /** The error as `--json` prints it; `retryAt` is ISO 8601. */
   toJSON(): object {
-    const { kind, message, hint, code, status, outcome, problems } = this;
+    const { kind, message, hint, code, status, outcome } = this;
+    const { problems } = this.#facts;
     const retryAt = this.retryAt === undefined ? undefined : new Date(this.retryAt).toISOString();
     return { kind, message, hint, code, status, retryAt, outcome, problems };
   }
@@ -138,4 +131,57 @@ export class PetstoreError extends Error {
  */
 export function rephrase(error: PetstoreError, message: string, hint?: string): PetstoreError {
   return new PetstoreError(error.kind, message, { ...error.facts, ...(hint && { hint, command: undefined }) });
+}
+
+/**
+ * Explains the error of a system call.
+ * @returns for example "not a directory"; the code if the system does not explain it
+ * @internal
+ */
+export function systemReason(error: unknown): string {
+  const { errno = 0, code, message } = error as NodeJS.ErrnoException;
+  return getSystemErrorMap().get(errno)?.[1] ?? code ?? message;
+}
+
+/**
+ * Whether a system call failed; Node.js marks wrong arguments by other codes.
+ * @internal
+ */
+export function isSystemError(error: unknown): boolean {
+  return /^E[A-Z0-9]+$/.test(String((error as NodeJS.ErrnoException | undefined)?.code));
+}
+
+/**
+ * The error of a file system call.
+ * @param variable names the directory that the file is in, for example PETSTORE_STATE_DIR
+ * @internal
+ */
+export function storageError(cause: unknown, doing: string, path: string, variable?: string): PetstoreError {
+  const full = /^(?:ENOSPC|EDQUOT)$/.test((cause as NodeJS.ErrnoException).code ?? '');
+  const writable = variable ? `set ${variable} to a directory that you can write to` : undefined;
+  const hint = full ? 'free some disk space' : writable;
+  return new PetstoreError('storage', `cannot ${doing} ${escapeControls(path)} (${systemReason(cause)})`, {
+    hint,
+    cause,
+  });
+}
+
+/**
+ * Converts any thrown value to an error of this program.
+ * @param stateDir for the hint about a file in it
+ * @internal
+ */
+export function toPetstoreError(error: unknown, stateDir?: string): PetstoreError {
+  if (error instanceof PetstoreError) return error;
+  const { syscall = '', path } = (error ?? {}) as NodeJS.ErrnoException;
+  // Errors of an open file have no path.
+  const isFile = path !== undefined || /^(?:read|write|close|f[a-z]+)$/.test(syscall);
+  const variable = stateDir && path?.startsWith(stateDir) ? 'PETSTORE_STATE_DIR' : undefined;
+  if (isFile && isSystemError(error)) return storageError(error, 'access', path ?? 'a file', variable);
+  // Third-party messages may contain secrets: only the error's name is printed without --verbose.
+  const name = error instanceof Error ? error.name : typeof error;
+  return new PetstoreError('internal', `unexpected ${name} (a bug in petstore)`, {
+    hint: 'run the command again with --verbose and report the output',
+    cause: error,
+  });
 }

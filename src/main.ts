@@ -2,12 +2,11 @@
 import { homedir, tmpdir } from 'node:os';
 import { addAbortSignal } from 'node:stream';
 import { systemClock } from './clock.ts';
-import { PetstoreError } from './errors.ts';
+import { PetstoreError, systemReason } from './errors.ts';
 import type { Context, Input, Output } from './io.ts';
 import { toEnvironment } from './io.ts';
 import { Redactor } from './redact.ts';
 import { EXIT_CODES } from './reference.ts';
-import { systemReason } from './system-error.ts';
 import { VERSION } from './version.ts';
 
 /** Time that a command has to report after a signal: a create in flight waits 2 s for its response, a state server 5 s. */

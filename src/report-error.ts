@@ -1,7 +1,7 @@
 // Prints an error to stderr: its message and hint as text, or one line of JSON.
 import { inspect } from 'node:util';
 import type { Hint, PetstoreError } from './errors.ts';
-import { rephrase } from './errors.ts';
+import { rephrase, toPetstoreError } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
 import type { Context } from './io.ts';
 import { hasColor } from './io.ts';
@@ -11,7 +11,6 @@ import { stateDirIfAny } from './profiles/paths.ts';
 import { withoutTypedKeys } from './redact.ts';
 import type { GlobalOptions } from './reference.ts';
 import { createCommandFormatter } from './shell-quote.ts';
-import { toPetstoreError } from './system-error.ts';
 
 interface HintOptions {
   /** The value of `--profile`, which the commands of hints repeat. */

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { categoriesOf, LIST } from '../api/categories.ts';
 import type { Action } from '../command.ts';
-import { PetstoreError, rephrase } from '../errors.ts';
+import { PetstoreError, rephrase, storageError, toPetstoreError } from '../errors.ts';
 import { formatDuration } from '../format.ts';
 import { proxyFor } from '../http/proxy.ts';
 import type { HttpResponse } from '../http/types.ts';
@@ -15,7 +15,6 @@ import { maskKey } from '../redact.ts';
 import { completeHint } from '../report-error.ts';
 import type { Session } from '../session.ts';
 import { quoteForShell } from '../shell-quote.ts';
-import { storageError, toPetstoreError } from '../system-error.ts';
 
 interface CheckResult {
   readonly status: keyof typeof COLORS;

@@ -1,9 +1,8 @@
 // The errors of an import, and which of them decides its exit code. Pure.
 import type { ErrorKind } from '../errors.ts';
-import { PetstoreError } from '../errors.ts';
+import { PetstoreError, toPetstoreError } from '../errors.ts';
 import { formatCount, formatNumber } from '../format.ts';
 import { statusTraits } from '../http/retry.ts';
-import { toPetstoreError } from '../system-error.ts';
 import type { ImportDocument } from './results.ts';
 import { quoted } from './validate-row.ts';
 

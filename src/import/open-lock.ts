@@ -1,10 +1,11 @@
 // Opens the log of a lock: a file on this machine, or a stream on a state server (docs/fleet.md).
+
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
 import type { StateServer } from '../append-log/state-server.ts';
 import type { Clock } from '../clock.ts';
-import { isSystemError, storageError } from '../system-error.ts';
+import { isSystemError, storageError } from '../errors.ts';
 import { CONFIRMED_WITHIN_MS, Lock, lockFormat } from './lock.ts';
 
 const ROTATE_AT_BYTES = 64 * 1024;

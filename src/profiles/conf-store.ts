@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import Conf from 'conf';
 import { mkdirp } from '../append-log/mkdirp.ts';
 import { systemClock } from '../clock.ts';
-import { PetstoreError } from '../errors.ts';
+import { PetstoreError, storageError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import { storageError } from '../system-error.ts';
 import type { StoredProfile } from './store.ts';
 import { BUILT_IN, checkProfileName, FIRST_ACTIVE, hasKey, isProfileName } from './store.ts';
 

@@ -2,10 +2,9 @@
 import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { parseArgsStringToArgv } from 'string-argv';
-import { PetstoreError } from '../errors.ts';
+import { PetstoreError, systemReason } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { Context } from '../io.ts';
-import { systemReason } from '../system-error.ts';
 import { checkKey, LONGEST_KEY } from './credential-rules.ts';
 
 const TIMEOUT_MS = 30_000;

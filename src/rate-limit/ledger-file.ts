@@ -5,8 +5,7 @@ import { dirname, join } from 'node:path';
 import type { LogOptions } from '../append-log/file-log.ts';
 import type { LogFs } from '../append-log/generations.ts';
 import { mkdirp } from '../append-log/mkdirp.ts';
-import { PetstoreError } from '../errors.ts';
-import { systemReason } from '../system-error.ts';
+import { PetstoreError, systemReason } from '../errors.ts';
 import { LEDGER_VERSION } from './rules.ts';
 
 export interface LedgerFileOptions {

@@ -2,8 +2,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { checkOptions } from '../check-options.ts';
 import { systemClock } from '../clock.ts';
-import { PetstoreError } from '../errors.ts';
-import { storageError } from '../system-error.ts';
+import { PetstoreError, storageError } from '../errors.ts';
 import { startServer } from './server.ts';
 import { OPTIONS } from './settings.ts';
 
