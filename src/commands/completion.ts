@@ -66,22 +66,13 @@ export const scriptAction: Action<object, { readonly shell: Shell; readonly scri
   view: { text: ({ script }) => [script] },
 };
 
-interface Candidate {
-  readonly value: string;
-  readonly description: string;
-}
-
 type ProfileNames = () => Promise<readonly string[]>;
 
-export const suggestAction = (root: Command): Action<{ readonly atBlank?: true }, readonly Candidate[]> => ({
+export const suggestAction = (root: Command): Action<{ readonly atBlank?: true }, readonly string[]> => ({
   async run(session, { atBlank }, ...words) {
     return suggest(root, atBlank ? [...words, ''] : words, async () => (await session.profiles()).names());
   },
-  /** Prints one candidate per line: value, tab, description. */
-  view: {
-    text: (candidates) =>
-      candidates.map((one) => `${escapeControls([one.value, one.description].filter(Boolean).join('\t'), '\t')}\n`),
-  },
+  view: { text: (candidates) => candidates.map((one) => `${escapeControls(one, '\t')}\n`) },
 });
 
 /**
@@ -89,12 +80,9 @@ export const suggestAction = (root: Command): Action<{ readonly atBlank?: true }
  * after an option that takes one.
  * @param words after the program's name, `--format=csv` split into three as bash does; the last is under the cursor
  * @param profiles called only if the last word is a profile
+ * @returns the candidates, each with a tab and its description, if it has one
  */
-export async function suggest(
-  root: Command,
-  words: readonly string[],
-  profiles: ProfileNames,
-): Promise<readonly Candidate[]> {
+export async function suggest(root: Command, words: readonly string[], profiles: ProfileNames) {
   let command = root;
   let operands = 0;
   let awaiting: Option | undefined;
@@ -111,13 +99,12 @@ export async function suggest(
   }
   const last = words.at(-1)?.replace(/^=$/, '') ?? '';
   const argument = command.registeredArguments[operands];
-  let candidates: readonly Candidate[] = [];
+  let candidates: readonly string[] = [];
   if (awaiting) candidates = await valuesOf(awaiting, profiles);
-  else if (last.startsWith('-')) {
-    candidates = optionsOf(command).map(({ long, description }) => ({ value: long ?? '', description }));
-  } else if (operands === 0 && command.commands.length > 0) candidates = subcommandsOf(command);
+  else if (last.startsWith('-')) candidates = optionsOf(command).map((one) => `${one.long}\t${one.description}`);
+  else if (operands === 0 && command.commands.length > 0) candidates = subcommandsOf(command);
   else if (argument) candidates = await valuesOf(argument, profiles);
-  return candidates.filter(({ value }) => value.startsWith(last));
+  return candidates.filter((one) => one.startsWith(last));
 }
 
 /** The options of the command and of its parents. */
@@ -126,14 +113,11 @@ function optionsOf(command: Command): readonly Option[] {
   return [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
 }
 
-function subcommandsOf(command: Command): readonly Candidate[] {
+function subcommandsOf(command: Command): readonly string[] {
   const visible = command.createHelp().visibleCommands(command);
-  return visible.flatMap((one) =>
-    [one.name(), ...one.aliases()].map((value) => ({ value, description: one.description() })),
-  );
+  return visible.flatMap((one) => [one.name(), ...one.aliases()].map((name) => `${name}\t${one.description()}`));
 }
 
-async function valuesOf(of: Option | Argument, profiles: ProfileNames): Promise<readonly Candidate[]> {
-  if (of.name() === 'profile') return (await profiles()).map((value) => ({ value, description: 'profile' }));
-  return (of.argChoices ?? []).map((value) => ({ value, description: '' }));
+async function valuesOf(of: Option | Argument, profiles: ProfileNames): Promise<readonly string[]> {
+  return of.name() === 'profile' ? (await profiles()).map((name) => `${name}\tprofile`) : (of.argChoices ?? []);
 }

@@ -16,7 +16,7 @@ const root = createProgram(world([]));
 const PROFILES = ['production', 'staging', 'sandbox', 'my-own'];
 
 async function offeredFor(line: string): Promise<string[]> {
-  return (await suggest(root, line.split(' '), async () => PROFILES)).map(({ value }) => value);
+  return (await suggest(root, line.split(' '), async () => PROFILES)).map((one) => one.replace(/\t.*/, ''));
 }
 
 test.each([
