@@ -100,7 +100,7 @@ const switchTo = (): PetstoreCommand =>
     .argument('<profile>', 'name of the profile')
     .sections({
       notes: `PETSTORE_PROFILE, PETSTORE_API_KEY, PETSTORE_API_KEY_COMMAND and PETSTORE_BASE_URL override the active
-profile; a warning names those that are set.`,
+profile; a warning names each that is set.`,
       output: 'one line; with --json {"profile"}.',
       examples: ['petstore auth switch staging', 'petstore auth switch sandbox'],
     })

@@ -1,8 +1,6 @@
 // `petstore auth logout`, `auth status` and `auth switch`: the saved profiles. Nothing is sent.
 import type { Action } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
-import { escapeControls } from '../../escape.ts';
-import { capitalize } from '../../format.ts';
 import type { Column } from '../../output/view.ts';
 import type { Credentials } from '../../profiles/credentials.ts';
 import { findCredentials, keyVariable, namedProfile, overridingVariables } from '../../profiles/credentials.ts';
@@ -49,10 +47,8 @@ export const switchAction: Action<object, { readonly profile: string }> = {
     checkExists(checkProfileName(profile), store.names());
     store.get(profile);
     store.activate(profile);
-    const overrides = overridingVariables(session.context.env, profile);
-    if (overrides.length > 0) {
-      const verb = overrides.length === 1 ? 'is set and overrides' : 'are set and override';
-      await session.warn(`${overrides.join(' and ')} ${verb} the active profile; use -p ${profile}`);
+    for (const name of overridingVariables(session.context.env, profile)) {
+      await session.warn(`${name} is set and overrides the active profile; use -p ${profile}`);
     }
     return { profile };
   },
@@ -68,6 +64,7 @@ const COLUMNS: readonly Column<ListedProfile>[] = [
   { header: '  profile', value: ({ active, profile }) => `${active ? '*' : ' '} ${profile}` },
   { header: 'url', value: ({ baseUrl, urlSource }) => cell(baseUrl, urlSource), wrap: true },
   { header: 'key', value: ({ key, keySource }) => cell(key && maskKey(key), keySource), wrap: true },
+  { header: 'problem', value: ({ problem }) => problem?.message, wrap: true },
 ];
 
 export const statusAction: Action<object, readonly ListedProfile[]> = {
@@ -93,12 +90,7 @@ export const statusAction: Action<object, readonly ListedProfile[]> = {
         keySource: keySource ?? null,
         ...(problem && { problem: problem.message }),
       })),
-    *text(profiles, { table }) {
-      yield* table(COLUMNS, profiles);
-      const problems = profiles.flatMap(({ problem }) => problem?.message ?? []);
-      const lines = problems.map((problem) => `${capitalize(escapeControls(problem))}\n`);
-      if (lines.length > 0) yield `\n${lines.join('')}`;
-    },
+    text: (profiles, { table }) => table(COLUMNS, profiles),
     tables: true,
     failure: (profiles) => profiles.find(({ problem }) => problem?.kind === 'storage')?.problem,
   },
