@@ -4,6 +4,7 @@ import { PetstoreError, rephrase } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { TransportError } from '../../http/types.ts';
 import type { Environment } from '../../io.ts';
+import { askFor } from '../../output/prompt.ts';
 import type { BaseUrl } from '../../profiles/credential-rules.ts';
 import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../profiles/credential-rules.ts';
 import { environmentUrl, keyVariable, namedProfile } from '../../profiles/credentials.ts';
@@ -85,7 +86,6 @@ async function findUrl(session: Session, env: Environment, profile: string, stor
       hint: `run \`petstore auth login -p ${profile} --url https://HOST/v1\``,
     });
   }
-  const { askFor } = await import('../../output/prompt.ts');
   return askFor(session.context, {
     message: `Base URL for profile "${profile}" (https://HOST/v1)`,
     parse: (text) => checkBaseUrl(text, 'the base URL'),
@@ -96,7 +96,6 @@ async function readKey(session: Session, profile: string): Promise<string> {
   if (!session.context.stdin.isTTY) {
     return checkKey((await firstLine(session)).trim(), 'stdin', 'pipe the key to stdin');
   }
-  const { askFor } = await import('../../output/prompt.ts');
   return askFor(session.context, {
     message: `API key for profile "${profile}" (input is hidden)`,
     hidden: true,
@@ -130,9 +129,8 @@ async function verify(session: Session, profile: string, key: string, url: strin
     if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
     const { status = 0, kind, message, code, cause } = error;
     const reason = cause instanceof TransportError ? cause.reason : '';
-    const isKey = status === 401;
     const isUrl = /^(?:rejected|service|network)$/.test(kind) && status < 500 && !reason.startsWith('proxy');
-    const hint = isKey ? 'check the API key and log in again' : isUrl ? 'check --url' : undefined;
-    throw rephrase(error, `${message}${code ? ` [${code}]` : ''}; nothing was saved`, hint);
+    const text = `${message}${code ? ` [${code}]` : ''}; nothing was saved`;
+    throw rephrase(error, text, isUrl ? 'check --url' : undefined);
   }
 }

@@ -25,9 +25,7 @@ const createAction: Action<CreateOptions, { readonly category: Category; readonl
       return { category, created: true };
     }
     if (description !== undefined && existing.description !== description) {
-      const current =
-        existing.description === undefined ? 'no description' : `the description "${existing.description}"`;
-      await session.warn(`existing category "${name}" has ${current}; --description was ignored`);
+      await session.warn(`category "${name}" exists with another description; --description was ignored`);
     }
     return { category: existing, created: false };
   },

@@ -23,7 +23,7 @@ test('`create --if-missing` creates a category once and reports a different desc
   });
   const different = await create(dir, '--if-missing', '--description', 'other', '--json');
   expect(different).toMatchObject({ code: 0, out: '{"id":1,"name":"dog","description":"pet"}\n' });
-  const message = 'existing category "dog" has the description "pet"; --description was ignored';
+  const message = 'category "dog" exists with another description; --description was ignored';
   expect(JSON.parse(different.err)).toEqual({ warning: { message } });
 });
 
