@@ -75,8 +75,6 @@ function formatRough(ms: number): string {
   return formatDuration(ms < 2 * MINUTE_MS ? ms : Math.round(ms / MINUTE_MS) * MINUTE_MS);
 }
 
-type Counts = Pick<ImportResults, 'done' | 'created' | 'unknown'>;
-
 /**
  * Starts the progress line: rows done, time left, quota.
  * @returns a function that formats the line to at most `room` cells; during a wait, which the caller shows, it omits the quota
@@ -84,10 +82,11 @@ type Counts = Pick<ImportResults, 'done' | 'created' | 'unknown'>;
 export function startProgressLine(
   total: number,
   clock: Clock,
-): (counts: Counts, view: QuotaView, isWaiting: boolean, room: number) => string {
+): (counts: ImportResults['counts'], view: QuotaView, isWaiting: boolean, room: number) => string {
   let last: number | undefined;
   let activeMs = 0;
-  return ({ done, created, unknown }, view, isWaiting, room) => {
+  return ({ exists, created, failed, unknown }, view, isWaiting, room) => {
+    const done = exists + created + failed;
     const { window } = view;
     const now = clock.monotonic();
     // If the window is unknown, include waits in the pace.

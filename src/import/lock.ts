@@ -1,10 +1,13 @@
 // The lock of a base URL: one import at a time, and how long the next one waits for the creates of the last (docs/import.md).
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { FileLog } from '../append-log/file-log.ts';
 import type { Log, LogFormat } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 import { currentProcess, livenessOf } from '../append-log/process-liveness.ts';
+import type { StateServer } from '../append-log/state-server.ts';
 import type { Clock } from '../clock.ts';
-import { PetstoreError } from '../errors.ts';
+import { isSystemError, PetstoreError, storageError } from '../errors.ts';
 
 /** How often a run records that it is alive, in milliseconds. */
 export const BEAT_MS = 3000;
@@ -13,8 +16,10 @@ export const ABANDONED_MS = 10_000;
 /** A run whose process cannot be seen counts as dead after this long without a record, in milliseconds. */
 const SILENCE_MS = 60_000;
 /** A run on a state server must have read the lock within this time: half of SILENCE_MS. */
-export const CONFIRMED_WITHIN_MS = 30_000;
-export const POLL_MS = 200;
+const CONFIRMED_WITHIN_MS = 30_000;
+const POLL_MS = 200;
+const ROTATE_AT_BYTES = 64 * 1024;
+const ROTATE_AT_RECORDS = 1000;
 
 export interface LockState {
   /** The run that imports; after it took the lock, it waits so long for the creates of earlier runs. */
@@ -187,5 +192,41 @@ export class Lock {
   async #append(record: object): Promise<void> {
     const at = Math.round(this.#clock.now());
     await this.#log.append(JSON.stringify({ run: this.#run, at, ...record }));
+  }
+}
+
+interface LockPlace {
+  readonly clock: Clock;
+  /** Used if there is no server. */
+  readonly stateDir: () => string;
+  /** Closed by the caller. */
+  readonly server?: StateServer | undefined;
+  readonly onWarning?: (text: string) => void;
+}
+
+/**
+ * @param identity the target of the import: the base URL, or the sandbox's data
+ * @throws PetstoreError `storage`; the methods of the lock do so too, or `usage` if a server rejects its first script
+ */
+export async function openLock(identity: string, { server, stateDir, ...options }: LockPlace): Promise<Lock> {
+  const name = createHash('sha256').update(identity).digest('hex').slice(0, 32);
+  if (server) {
+    const { StreamLog } = await import('../append-log/stream-log.ts');
+    const place = {
+      server,
+      key: `petstore:{${name}}:import`,
+      rotateAt: ROTATE_AT_RECORDS,
+      freshMs: CONFIRMED_WITHIN_MS,
+    };
+    const log = new StreamLog(lockFormat, { ...options, ...place });
+    return new Lock(log, options.clock, (error) => server.toPetstoreError(error));
+  }
+  const dir = join(stateDir(), 'imports');
+  const toError = (error: unknown): unknown =>
+    isSystemError(error) ? storageError(error, 'lock the import in', dir, 'PETSTORE_STATE_DIR') : error;
+  try {
+    return new Lock(new FileLog(lockFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES }), options.clock, toError);
+  } catch (error) {
+    throw toError(error);
   }
 }

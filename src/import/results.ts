@@ -17,8 +17,9 @@ export type NumberedRow = NewCategory & { readonly row: number };
 /** The outcomes of the rows, by zero-based index; a row without an outcome is pending. */
 export class ImportResults {
   readonly rows: readonly NewCategory[];
+  /** The number of rows in each state. */
+  readonly counts = { exists: 0, unknown: 0, created: 0, failed: 0 };
   readonly #outcomes: (Outcome | undefined)[] = [];
-  readonly #counts = { exists: 0, unknown: 0, created: 0, failed: 0 };
 
   constructor(rows: readonly NewCategory[]) {
     this.rows = rows;
@@ -27,8 +28,8 @@ export class ImportResults {
   /** @param outcome undefined: the row certainly does not exist */
   set(row: number, outcome: Outcome | undefined): void {
     const before = this.#outcomes[row];
-    if (before) this.#counts[before.state]--;
-    if (outcome) this.#counts[outcome.state]++;
+    if (before) this.counts[before.state]--;
+    if (outcome) this.counts[outcome.state]++;
     this.#outcomes[row] = outcome;
   }
 
@@ -41,22 +42,9 @@ export class ImportResults {
     return [...this.rows.keys()].filter((row) => this.stateOf(row) === state);
   }
 
-  get created(): number {
-    return this.#counts.created;
-  }
-
-  get unknown(): number {
-    return this.#counts.unknown;
-  }
-
-  /** The number of rows that need no more requests. */
-  get done(): number {
-    const { exists, created, failed } = this.#counts;
-    return exists + created + failed;
-  }
-
   get pending(): number {
-    return this.rows.length - this.done - this.unknown;
+    const { exists, unknown, created, failed } = this.counts;
+    return this.rows.length - exists - unknown - created - failed;
   }
 
   numbered(row: number): NumberedRow {

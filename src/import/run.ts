@@ -86,17 +86,17 @@ class Run implements RunResult {
     while (this.results.pending > 0) {
       const isBroken = await this.#sendMissing();
       if (this.stop && !this.stop.isFinal) return;
-      if (this.results.unknown > 0) await this.#lookUp();
+      if (this.results.counts.unknown > 0) await this.#lookUp();
       if (this.stop) return;
       // The rows that stay unknown were sent `maxRetries` times more.
-      if (isBroken && this.results.unknown > 0) return this.end(noValidResponse());
+      if (isBroken && this.results.counts.unknown > 0) return this.end(noValidResponse());
     }
   }
 
   /** Checks in a last list that every created category exists exactly once. */
   async checkLastList(): Promise<void> {
     if (this.stop) return;
-    if (this.results.created > 0 && this.#options.hasQuota()) {
+    if (this.results.counts.created > 0 && this.#options.hasQuota()) {
       await this.#list().catch((error: unknown) => {
         if (error instanceof PetstoreError && error.kind === 'interrupted') throw error;
       });
@@ -108,7 +108,7 @@ class Run implements RunResult {
     if (twice.length > 0) return this.end(possibleDuplicates(twice));
     const created = lacking.filter((key) => this.#createdAs(key) !== undefined);
     if (created.length > 0) this.end(listLacks(created.length, true));
-    else if (lacking.length > 0 && this.results.unknown > 0) this.end(listLacks(lacking.length, false));
+    else if (lacking.length > 0 && this.results.counts.unknown > 0) this.end(listLacks(lacking.length, false));
   }
 
   // Sends rows with several workers. Returns true after so many lost responses in a row that a lookup must come first.

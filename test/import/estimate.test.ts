@@ -57,6 +57,8 @@ interface Shown extends Given {
   readonly isWaiting?: true;
 }
 
+const NONE = { exists: 0, created: 0, failed: 0, unknown: 0 };
+
 /** Terminals of 80 and 40 columns; five cells stay free. */
 const [ROOM_80, ROOM_40] = [75, 35];
 const minute = { windowMs: MINUTE, window: { remaining: 2, resetAt: START + MINUTE } };
@@ -84,7 +86,7 @@ test.each<[string, string, number, Shown, number]>([
   'the progress line %s: %s',
   (_what, expected, done, { total = 900, unknown = 0, isWaiting = false, ...given }, room) => {
     const show = startProgressLine(total, new FakeClock(START));
-    expect(show({ done, created: done, unknown }, quota(given), isWaiting, room)).toBe(expected);
+    expect(show({ ...NONE, created: done, unknown }, quota(given), isWaiting, room)).toBe(expected);
   },
 );
 
@@ -94,8 +96,7 @@ test.each([
 ])('the time left is derived %s', async (_what, view, expected) => {
   const clock = new FakeClock(START);
   const show = startProgressLine(2000, clock);
-  const line = (created: number, isWaiting: boolean) =>
-    show({ done: created, created, unknown: 0 }, view, isWaiting, ROOM_80);
+  const line = (created: number, isWaiting: boolean) => show({ ...NONE, created }, view, isWaiting, ROOM_80);
   // Time before the first line, such as a prompt, does not count toward the pace.
   await clock.sleep(20_000);
   expect(line(0, false)).not.toContain('left ·');

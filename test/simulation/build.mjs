@@ -19,11 +19,11 @@ const MODULES = {
 };
 /** Smaller sizes, so that logs rotate in short worlds, and longer pauses of processes that wait for each other. */
 const LIMITS = {
-  'src/import/open-lock.ts': [
+  'src/import/lock.ts': [
     ['ROTATE_AT_BYTES = 64 * 1024;', 'ROTATE_AT_BYTES = 2048;'],
     ['ROTATE_AT_RECORDS = 1000;', 'ROTATE_AT_RECORDS = 30;'],
+    ['POLL_MS = 200;', 'POLL_MS = 2000;'],
   ],
-  'src/import/lock.ts': [['POLL_MS = 200;', 'POLL_MS = 2000;']],
   'src/http/ticket-queue.ts': [['MAX_POLL_MS = 100;', 'MAX_POLL_MS = 500;']],
   'src/rate-limit/ledger-file.ts': [['ROTATE_AT_BYTES = 32 * 1024;', 'ROTATE_AT_BYTES = 8192;']],
   'src/rate-limit/shared-ledger.ts': [['ROTATE_AT = 200;', 'ROTATE_AT = 30;']],

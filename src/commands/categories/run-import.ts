@@ -10,7 +10,7 @@ import { importError } from '../../import/import-error.ts';
 import type { ListOptions } from '../../import/list.ts';
 import { firstList, matchRows } from '../../import/list.ts';
 import type { Lock } from '../../import/lock.ts';
-import { openLock } from '../../import/open-lock.ts';
+import { openLock } from '../../import/lock.ts';
 import type { ImportDocument } from '../../import/results.ts';
 import { ImportResults } from '../../import/results.ts';
 import { readInputFile, readRows } from '../../import/rows.ts';
@@ -135,7 +135,7 @@ async function send(
     maxRetries: session.options.maxRetries,
     timeoutMs: session.options.timeout,
     hasQuota: () => ledger.view().nextAt === undefined,
-    onProgress: (results) => progress.status((room) => line(results, ledger.view(), progress.waiting, room)),
+    onProgress: (results) => progress.status((room) => line(results.counts, ledger.view(), progress.waiting, room)),
   });
 }
 
