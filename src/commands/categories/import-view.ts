@@ -1,6 +1,5 @@
 // The view of an import: its counts and the rows that need attention; with --json the document of docs/cli.md.
 import type { PetstoreError } from '../../errors.ts';
-import { escapeControls } from '../../escape.ts';
 import { formatCount, formatNumber } from '../../format.ts';
 import type { Estimate } from '../../import/estimate.ts';
 import { formatEstimate } from '../../import/estimate.ts';
@@ -24,7 +23,7 @@ const LONGEST_CELL = 200;
 export const importView: View<ImportData> = {
   tables: true,
   failure: (data) => ('document' in data ? data.failure : undefined),
-  json: (data) => ('document' in data ? data.document : previewJson(data)),
+  json: (data) => ('document' in data ? data.document : planJson(data)),
   text: (data, context) => ('document' in data ? summary(data.document, context) : planned(data, context)),
 };
 
@@ -46,37 +45,30 @@ function* summary(
   ];
   yield `${parts.join(dim(', '))}\n`;
   if (failed.length > 0) yield '\nRejected by the service:\n';
-  yield* table(context, failed, 'rejected', FAILED);
+  yield* table(context, failed, 'rejected', [
+    { header: 'status', value: ({ status }) => status?.toString() },
+    { header: 'code', value: ({ code }) => code },
+    { header: 'message', value: ({ message }) => message },
+  ]);
   if (unknown.length > 0) yield '\nMay or may not exist:\n';
-  yield* table(context, unknown, 'unknown', UNKNOWN);
+  yield* table(context, unknown, 'unknown', [
+    { header: 'possible match', value: ({ maybe }) => maybe && `${maybe.id} ${shorten(maybe.name)}` },
+  ]);
 }
 
 function* planned({ toCreate, skipped, estimate }: Preview, context: TextContext): Generator<string> {
-  yield* table(context, toCreate, 'to create', PLANNED);
+  yield* table(context, toCreate, 'to create', [
+    { header: 'description', value: ({ description = '' }) => shorten(description) },
+  ]);
   const create = `Would create ${formatCount(toCreate.length, 'category', 'categories')}`;
   yield `${create} and skip ${formatNumber(skipped.length)}\n`;
   if (toCreate.length > 0) yield `Estimated time: ${formatEstimate(estimate)}\n`;
 }
 
-function previewJson({ estimate, ...preview }: Preview): object {
+function planJson({ estimate, ...preview }: Preview): object {
   const estimatedSeconds = estimate.ms === undefined ? null : Math.ceil(estimate.ms / 1000);
   return { ...preview, estimatedSeconds, exceedsDailyLimit: estimate.isDaily };
 }
-
-type FailedRow = ImportDocument['failed'][number];
-type UnknownRow = ImportDocument['unknown'][number];
-
-const UNKNOWN: readonly Column<UnknownRow>[] = [
-  { header: 'possible match', value: ({ maybe }) => maybe && `${maybe.id} ${shorten(maybe.name)}` },
-];
-const FAILED: readonly Column<FailedRow>[] = [
-  { header: 'status', value: ({ status }) => status?.toString() },
-  { header: 'code', value: ({ code }) => code },
-  { header: 'message', value: ({ message }) => message },
-];
-const PLANNED: readonly Column<NumberedRow>[] = [
-  { header: 'description', value: ({ description = '' }) => shorten(description) },
-];
 
 // Truncates text for a table: laying out a name of one megabyte takes minutes.
 function shorten(text: string): string {
@@ -94,5 +86,5 @@ function* table<Row extends Pick<NumberedRow, 'row' | 'name'>>(
   const name: Column<Row> = { header: 'name', value: (one) => shorten(one.name) };
   yield* context.table([row, name, ...columns], rows.slice(0, SHOWN));
   const more = rows.length - SHOWN;
-  if (more > 0) yield context.style.dim(escapeControls(`and ${formatNumber(more)} more ${what} (see --json)\n`, '\n'));
+  if (more > 0) yield context.style.dim(`and ${formatNumber(more)} more ${what} (see --json)\n`);
 }

@@ -4,17 +4,15 @@ import type { ProcessRef } from '../../append-log/process-liveness.ts';
 import type { Action } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
-import { formatCount, formatNumber } from '../../format.ts';
+import { formatCount } from '../../format.ts';
 import { estimate, formatEstimate, startProgressLine } from '../../import/estimate.ts';
 import { importError } from '../../import/import-error.ts';
 import type { ListOptions } from '../../import/list.ts';
 import { firstList, matchRows } from '../../import/list.ts';
-import type { Lock } from '../../import/lock.ts';
 import { openLock } from '../../import/lock.ts';
-import type { ImportDocument } from '../../import/results.ts';
 import { ImportResults } from '../../import/results.ts';
 import { readInputFile, readRows } from '../../import/rows.ts';
-import type { RunResult } from '../../import/run.ts';
+import type { RunOptions, RunResult } from '../../import/run.ts';
 import { runImport } from '../../import/run.ts';
 import type { RowOptions } from '../../import/validate-row.ts';
 import { lookAlikes } from '../../import/validate-row.ts';
@@ -30,20 +28,26 @@ interface ImportOptions extends RowOptions {
 
 export const importAction: Action<ImportOptions, ImportData> = {
   async run(session, options, file = '-') {
-    const { args, signal } = session.context;
-    const rows = await readRows(await readInputFile(file, session.context), options);
+    const { context, progress, stateDir, warn } = session;
+    const { args, clock, signal } = context;
+    const rows = await readRows(await readInputFile(file, context), options);
     const alike = lookAlikes(rows);
-    if (alike !== undefined) await session.warn(alike);
+    if (alike !== undefined) await warn(alike);
     if (options.dryRun) return preview(session, rows);
     // The prompt comes before the lock, so that an open prompt does not block other imports.
-    if (await mustAsk(session, file, options)) await confirm(session, rows);
-    const lock = await lockOf(session);
+    if (!options.yes) await confirm(session, rows, file);
+    const { identity, keySource } = await session.target();
+    const server = keySource === 'sandbox' ? undefined : await session.stateServer();
+    const lock = await openLock(identity, { clock, stateDir, server, onWarning: (text) => void warn(text) });
     try {
       await lock.acquire({ signal, onWait: (holder) => notifyHolder(session, holder) });
-      const { results, stop } = await send(session, rows, options.concurrency, lock);
-      session.progress.status(undefined);
+      const { results, stop } = await send(session, { rows, lock, concurrency: options.concurrency });
+      progress.status(undefined);
       const document = results.document();
-      await warnOfDifferences(session, document);
+      // The service cannot update categories.
+      const differing = document.skipped.filter(({ differs }) => differs).length;
+      const have = formatCount(differing, 'existing category has', 'existing categories have');
+      if (differing > 0) await warn(`${have} a different description and cannot be updated`);
       return { document, failure: importError(document, stop, file === '-' ? undefined : args) };
     } finally {
       // If the release cannot be recorded, the next run detects that this process has ended.
@@ -52,26 +56,6 @@ export const importAction: Action<ImportOptions, ImportData> = {
   },
   view: importView,
 };
-
-async function mustAsk(
-  { context: { env, stdin, stderr }, target }: Session,
-  file: string,
-  { yes }: ImportOptions,
-): Promise<boolean> {
-  if (yes || env['CI'] || !stderr.isTTY || (await target()).keySource === 'sandbox') return false;
-  if (file !== '-') return stdin.isTTY;
-  // Rows from stdin leave no stdin to answer a prompt.
-  const hint = 'use --yes to skip confirmation';
-  throw new PetstoreError('usage', 'cannot prompt for confirmation: stdin is not a terminal', { hint });
-}
-
-// Opens the lock of the target, on the state server if one is configured, otherwise on this machine.
-async function lockOf(session: Session): Promise<Lock> {
-  const { identity, keySource } = await session.target();
-  const server = keySource === 'sandbox' ? undefined : await session.stateServer();
-  const { context, stateDir, warn } = session;
-  return openLock(identity, { clock: context.clock, stateDir, server, onWarning: (text) => void warn(text) });
-}
 
 async function notifyHolder({ context, options, notice }: Session, { pid, host }: ProcessRef): Promise<void> {
   const machine = host.split(' ')[0] ?? '';
@@ -107,10 +91,18 @@ async function preview(session: Session, rows: readonly NewCategory[]): Promise<
 }
 
 // Asks on a terminal, with the figures of a dry run.
-async function confirm(session: Session, rows: readonly NewCategory[]): Promise<void> {
+async function confirm(session: Session, rows: readonly NewCategory[], file: string): Promise<void> {
+  const { env, stdin, stderr } = session.context;
+  const { baseUrl, keySource } = await session.target();
+  if (env['CI'] || !stderr.isTTY || keySource === 'sandbox') return;
+  if (file === '-') {
+    // Rows from stdin leave no stdin to answer a prompt.
+    const hint = 'use --yes to skip confirmation';
+    throw new PetstoreError('usage', 'cannot prompt for confirmation: stdin is not a terminal', { hint });
+  }
+  if (!stdin.isTTY) return;
   const { toCreate, estimate } = await preview(session, rows);
   if (toCreate.length === 0) return;
-  const { baseUrl } = await session.target();
   const { askYesNo } = await import('../../output/prompt.ts');
   const what = formatCount(toCreate.length, 'category', 'categories');
   const question = `Create ${what} at ${baseUrl} (estimated time: ${formatEstimate(estimate)})?`;
@@ -118,31 +110,16 @@ async function confirm(session: Session, rows: readonly NewCategory[]): Promise<
     throw new PetstoreError('interrupted', 'canceled', { silent: true });
 }
 
-async function send(
-  session: Session,
-  rows: readonly NewCategory[],
-  concurrency: number,
-  lock: Lock,
-): Promise<RunResult> {
+async function send(session: Session, given: Pick<RunOptions, 'rows' | 'lock' | 'concurrency'>): Promise<RunResult> {
   const { context, progress } = session;
   const [service, ledger] = await Promise.all([listOptions(session), session.ledger()]);
-  const line = startProgressLine(rows.length, context.clock);
+  const line = startProgressLine(given.rows.length, context.clock);
   return runImport({
     ...service,
-    rows,
-    lock,
-    concurrency,
+    ...given,
     maxRetries: session.options.maxRetries,
     timeoutMs: session.options.timeout,
     hasQuota: () => ledger.view().nextAt === undefined,
     onProgress: (results) => progress.status((room) => line(results.counts, ledger.view(), progress.waiting, room)),
   });
-}
-
-// Warns of existing categories with another description, which the service cannot update.
-async function warnOfDifferences(session: Session, { skipped }: ImportDocument): Promise<void> {
-  const differing = skipped.filter(({ differs }) => differs).length;
-  if (differing === 0) return;
-  const have = differing === 1 ? '1 existing category has' : `${formatNumber(differing)} existing categories have`;
-  await session.warn(`${have} a different description and cannot be updated`);
 }
