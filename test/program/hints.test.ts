@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ErrorKind } from '../../src/reference.ts';
 import { EXIT_CODES } from '../../src/reference.ts';
 import type { FakeResponse, HttpFake, ReceivedRequest } from '../support/http-fake.ts';
-import { errorResponse, startHttpFake } from '../support/http-fake.ts';
+import { errorResponse, quotaHeaders, startHttpFake } from '../support/http-fake.ts';
 import type { Place } from '../support/processes.ts';
 import { place } from '../support/processes.ts';
 import { petstore } from '../support/program.ts';
@@ -31,7 +31,8 @@ function create({ body }: ReceivedRequest): FakeResponse {
 function respond(request: ReceivedRequest): FakeResponse {
   const overridden = override?.(request);
   if (overridden) return overridden;
-  if (request.headers.authorization !== `Bearer ${GOOD}`) return errorResponse(401, 'unauthorized', 'No.');
+  if (request.headers.authorization !== `Bearer ${GOOD}`)
+    return errorResponse(401, 'unauthorized', 'No.', quotaHeaders());
   if (request.path !== '/v1/categories') return errorResponse(404, 'not_found', 'No such path.');
   return request.method === 'POST' ? create(request) : { body: created };
 }
@@ -75,15 +76,19 @@ const answer = (response: Override) => () => {
 const lose = answer((request) => (request.method === 'POST' && create(request) ? 'reset' : undefined));
 const print = (key: string) => () => write('print.cjs', `console.log('${key}')`);
 const printer = (): string => `'${process.execPath}' '${join(at.dir, 'print.cjs')}'`;
-const WRONG_KEY = { given: set({ PETSTORE_API_KEY: BAD }), follow: set({ PETSTORE_API_KEY: GOOD }) };
 const LIST = 'categories list -p staging';
 const LOST = { given: lose, shows: /guinea pig/ };
 const LOOKUP =
   "run `petstore categories list --search 'guinea pig' -p staging` to check whether the category exists before you retry";
 
 test.each<[what: string, line: string, code: number, hint: string, more?: Case]>([
-  ['a wrong PETSTORE_API_KEY', 'categories list', 3, 'set PETSTORE_API_KEY to a valid key', WRONG_KEY],
-  ['a wrong key, found by doctor', 'doctor', 3, 'set PETSTORE_API_KEY to a valid key', WRONG_KEY],
+  [
+    'a wrong PETSTORE_API_KEY',
+    'categories list',
+    3,
+    'set PETSTORE_API_KEY to a valid key',
+    { given: set({ PETSTORE_API_KEY: BAD }), follow: set({ PETSTORE_API_KEY: GOOD }) },
+  ],
   [
     'a wrong key in the active profile',
     'categories import rows.csv --yes',

@@ -1,4 +1,4 @@
-// Screens of commands at 80x24 and 40x24 in a real pseudo-terminal.
+// Screens of commands in a real pseudo-terminal.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -6,34 +6,30 @@ import { afterAll, test as anyTest, expect } from 'vitest';
 import { hasPty } from '../support/capabilities.ts';
 import { errorResponse, quotaHeaders, startHttpFake } from '../support/http-fake.ts';
 import type { Place } from '../support/processes.ts';
-import { place } from '../support/processes.ts';
 import { inShell, inTerminal, petstore, savedPlace } from '../support/program.ts';
 import type { TerminalOptions, TerminalOutcome } from '../support/terminal.ts';
 import { picture } from '../support/terminal.ts';
 
 const test = anyTest.runIf(hasPty);
 
-const ROWS = 24;
-
 const CATEGORIES = [
   { id: 1, name: 'dog', description: 'Canis familiaris: a loyal companion of people for some fifteen thousand years' },
   { id: 2, name: '犬と猫', description: '日本語の説明文はここに入ります。とても長いので、切らなければなりません' },
   { id: 3, name: 'cafe\u0301 cat', description: 'e with a combining accent, and a family: 👩‍👩‍👧' },
   { id: 4, name: 'hostile \u001b[2J\u202e', description: 'tries to clear the screen\r\nand to turn the text round' },
-  { id: '9007199254740993', name: 'a big one' },
-].map((category) => ({ ...category, id: Number(category.id) }));
+  { id: Number.MAX_SAFE_INTEGER, name: 'a big one' },
+];
 
 // The first segment of the path chooses the response.
 let created: object[] = [];
 const service = await startHttpFake(async ({ method, path, body }) => {
   const kind = path.split('/')[1];
   const headers = { ...quotaHeaders(), 'x-ratelimit-reset': String(Math.floor(Date.now() / 1000) + 42) };
-  if (kind === 'unauthorized') return errorResponse(401, 'invalid_key', 'The API key is not valid.', headers);
   if (kind === 'limited') return errorResponse(429, 'slow', 'Slow down.', { ...headers, 'retry-after': '42' });
   if (method === 'GET') return { body: kind === 'empty' ? created : CATEGORIES, headers };
   await setTimeout(500);
   const { name } = JSON.parse(body) as { name: string };
-  const category = { id: Number(/\d+/.exec(name) ?? 7), name };
+  const category = { id: created.length + 7, name };
   created.push(category);
   return { status: 201, body: category, headers };
 });
@@ -50,77 +46,70 @@ function still(lines: readonly string[]): string {
   return lines
     .join('\n')
     .replace(/\b[34]\ds\b/g, '42s')
-    .replace(/\^C/g, '')
-    .replace(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/g, '⠋')
+    .replace('^C', '')
+    .replace(/[⠙⠹⠸⠼⠴⠦⠧⠇⠏]/g, '⠋')
     .trimEnd();
 }
 
 // The screen just after the spinner has painted a text.
-async function moment(outcome: TerminalOutcome, text: string | RegExp, columns: number): Promise<string> {
-  const from = outcome.screen.search(text);
+async function moment({ screen }: TerminalOutcome, text: string | RegExp, columns = 80): Promise<string> {
+  const from = screen.search(text);
   expect(from).toBeGreaterThanOrEqual(0);
-  const end = outcome.screen.indexOf('\u001b[?2026l', from);
-  return still(await picture(outcome.screen.slice(0, end), columns, ROWS));
+  return still(await picture(screen.slice(0, screen.indexOf('\u001b[?2026l', from)), columns, 24));
 }
 
-async function screen(kind: string, args: readonly string[], columns: number, options: TerminalOptions = {}) {
-  const outcome = await inTerminal(at(kind), args, { columns, rows: ROWS, ...options });
+async function screen(kind: string, args: readonly string[], options: TerminalOptions = {}) {
+  const outcome = await inTerminal(at(kind), args, options);
   expect(outcome.cooked).toBe(true);
   // A hidden cursor must be shown again.
   expect(outcome.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(outcome.screen.lastIndexOf('\u001b[?25l'));
-  const lines = await picture(outcome.screen, columns, ROWS);
-  return { outcome, shown: still(lines) };
+  return { outcome, shown: still(await picture(outcome.screen, 80, 24)) };
 }
 
-test.each<[string, number, number, string, string[]]>([
-  ['a list', 80, 0, 'ok', ['categories', 'list']],
-  ['a list', 40, 0, 'ok', ['categories', 'list']],
-  ['a rejected key', 80, 3, 'unauthorized', ['categories', 'list']],
-  ['a rejected key', 40, 3, 'unauthorized', ['categories', 'list']],
-  ['a create', 80, 0, 'ok', ['categories', 'create', '--name', 'dog']],
-])('the screen of %s at %i columns matches its snapshot', async (_what, columns, code, kind, args) => {
-  const { outcome, shown } = await screen(kind, args, columns);
-  expect(outcome.code).toBe(code);
-  // A create is slow enough for a spinner, which is then cleared.
-  if (args[1] === 'create') expect(outcome.screen).toContain('⠋');
-  expect(shown).toMatchSnapshot();
+test('a list on a terminal has aligned columns of the width of the terminal, bold headings and a quota line', async () => {
+  const { outcome, shown } = await screen('ok', ['categories', 'list']);
+  expect(outcome).toMatchObject({ code: 0, screen: expect.stringContaining('\u001b[1m') });
+  expect(shown).toMatchInlineSnapshot(`
+    "              ID  NAME                  DESCRIPTION
+                   1  dog                   Canis familiaris: a loyal companion of …
+                   2  犬と猫                日本語の説明文はここに入ります。とても…
+                   3  café cat              e with a combining accent, and a family…
+                   4  hostile ␛[2J<U+202E>  tries to clear the screen␍␊and to turn …
+    9007199254740991  a big one
+    quota: 57 of 60 left, resets in 42s"
+  `);
 });
 
-test('the screen of the first run without configuration matches its snapshot', async () => {
-  const outcome = await inTerminal(place(), ['categories', 'list']);
-  expect(outcome.code).toBe(3);
-  expect(still(await picture(outcome.screen, 80, ROWS))).toMatchSnapshot();
+test('the spinner of a create is cleared before the result', async () => {
+  const { outcome, shown } = await screen('ok', ['categories', 'create', '--name', 'dog']);
+  expect(outcome).toMatchObject({ code: 0, screen: expect.stringContaining('⠋') });
+  expect(shown).toBe('Created category "dog" (id 7)\nquota: 57 of 60 left, resets in 42s');
 });
 
-test('the screen of a countdown ended by Ctrl-C matches its snapshots', async () => {
+test('a countdown ended by Ctrl-C is replaced by the quota and the error', async () => {
   const steps = [{ after: 'for the rate limit', send: '\u0003' }];
-  const { outcome, shown } = await screen('limited', ['categories', 'list'], 80, { steps });
+  const { outcome, shown } = await screen('limited', ['categories', 'list'], { steps });
   expect(outcome.code).toBe(130);
-  expect(await moment(outcome, /for the rate limit/, 80)).toMatchSnapshot('counting');
-  expect(shown).toMatchSnapshot('afterwards');
+  expect(await moment(outcome, /for the rate limit/)).toBe('⠋ waiting 42s for the rate limit to reset');
+  expect(shown).toBe('quota: rate limited, try again in 42s\nerror: interrupted');
 });
 
-test.each([80, 40])(
-  'the progress line of an import fits %i columns, and Ctrl-C restores the terminal and prints the counts',
-  async (columns) => {
-    const rows = Array.from({ length: 30 }, (_, row) => JSON.stringify({ name: `pet ${row + 10}` })).join('\n');
-    const here = at('empty');
-    writeFileSync(join(here.dir, 'pets.ndjson'), rows);
-    const outcome = await inTerminal(here, ['categories', 'import', 'pets.ndjson', '--concurrency', '2'], {
-      columns,
-      rows: ROWS,
-      steps: [
-        { after: 'Create 30 categories', send: 'y\r' },
-        { after: ' of 30', send: '\u0003' },
-      ],
-    });
-    expect(outcome).toMatchObject({ cooked: true, code: 130, signal: 'SIGINT' });
-    const shown = await moment(outcome, / of 30/, columns);
-    for (const line of shown.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
-    expect(shown.split('\n').at(-1)).toMatch(/ of 30 · /);
-    expect(outcome.screen).toMatch(/Created \d+[\s\S]*pending\s+\d+/);
-  },
-);
+test('the progress line of an import fits 40 columns, and Ctrl-C restores the terminal and prints the counts', async () => {
+  const here = at('empty');
+  writeFileSync(join(here.dir, 'pets.csv'), `name\n${'pet\n'.repeat(30)}`);
+  const outcome = await inTerminal(here, ['categories', 'import', 'pets.csv', '--concurrency', '2'], {
+    columns: 40,
+    steps: [
+      { after: 'Create 30 categories', send: 'y\r' },
+      { after: ' of 30', send: '\u0003' },
+    ],
+  });
+  expect(outcome).toMatchObject({ cooked: true, code: 130, signal: 'SIGINT' });
+  const shown = (await moment(outcome, / of 30/, 40)).split('\n');
+  expect(Math.max(...shown.map((line) => line.length))).toBeLessThanOrEqual(40);
+  expect(shown.at(-1)).toMatch(/ of 30 · /);
+  expect(outcome.screen).toMatch(/Created \d+[\s\S]*pending\s+\d+/);
+});
 
 test('an import stopped by Ctrl-Z during its spinner continues after fg', async () => {
   const here = at('empty');
@@ -133,19 +122,13 @@ test('an import stopped by Ctrl-Z during its spinner continues after fg', async 
   ]);
 });
 
-test('a list in a pipe is complete and plain, and its quota line is not shown', async () => {
+test('a list in a pipe is complete, plain unless FORCE_COLOR is set, and its quota line is not shown', async () => {
   const outcome = await inTerminal(at('ok'), ['categories', 'list'], { stdoutPiped: true });
   expect(outcome.out).toContain('Canis familiaris: a loyal companion of people for some fifteen thousand years');
   expect(outcome.out).not.toContain('\u001b');
   // A quota line would paint over a pager.
   expect(outcome.screen).not.toContain('quota');
-});
-
-test('FORCE_COLOR enables color in a pipe, and NO_COLOR disables it on a terminal', async () => {
-  const piped = at('ok');
-  piped.env['FORCE_COLOR'] = '1';
-  expect((await petstore(piped, ['categories', 'list'])).out).toContain('\u001b[1m');
-  const plain = at('ok');
-  plain.env['NO_COLOR'] = '1';
-  expect((await inTerminal(plain, ['categories', 'list'])).screen).not.toMatch(/\u001b\[\d+m/);
+  const forced = at('ok');
+  forced.env['FORCE_COLOR'] = '1';
+  expect((await petstore(forced, ['categories', 'list'])).out).toContain('\u001b[1m');
 });
