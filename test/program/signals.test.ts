@@ -67,6 +67,7 @@ const sent = (name: string) =>
 // By default, a command is interrupted when its request was received.
 type Begun = (run: Run, child: ChildProcess) => Promise<unknown>;
 const received: Begun = ({ name }) => sent(name);
+const written: Begun = (_run, { stderr }) => once(stderr as NodeJS.ReadableStream, 'data');
 
 /** Runs a command whose stdin is the name, and sends it a signal. */
 async function interrupted(run: Run, line: string, signal: NodeJS.Signals, begun = received): Promise<Outcome> {
@@ -104,7 +105,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'a list that waits for the rate limit': {
     service: 'limited',
     line: 'categories list',
-    begun: (_run, { stderr }) => once(stderr as NodeJS.ReadableStream, 'data'),
+    begun: written,
   },
   'a login': { service: 'silent', line: 'auth login' },
   'a key command': {
@@ -119,11 +120,11 @@ const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 const VARIANTS: readonly Variant[] = [
   ['the saved profile', 'SIGINT', 'text'],
   ['the saved profile', 'SIGTERM', '--json'],
+];
+// What was sent may be lost, and the hint may name the profile.
+const OF_CREATES: readonly Variant[] = [
   ['a typed profile', 'SIGINT', '--json'],
   ['the environment', 'SIGTERM', 'text'],
-];
-// What was sent may be lost.
-const OF_CREATES: readonly Variant[] = [
   ['the saved profile', 'SIGINT', '--json'],
   ['the saved profile', 'SIGHUP', 'text'],
 ];
@@ -190,6 +191,14 @@ test.concurrent('a second SIGINT ends a create without waiting for its response'
   clearInterval(again);
   // After the whole grace period, the error would state an unknown outcome.
   expect([code, signal, err]).toEqual([130, 'SIGINT', expect.not.stringContaining('unknown')]);
+});
+
+test.concurrent('a signal ends a command whose work never ends after 10 s', async () => {
+  const preload = `const set = setTimeout; globalThis.setTimeout = (work, ms) => set(work, ms === 10_000 ? 50 : ms);
+    process.stdout.write = () => process.stderr.write('begun'); setInterval(() => undefined, 1000);`;
+  const at = place({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload)}` });
+  const outcome = await interrupted({ ...at, name: '', option: '' }, '--help', 'SIGINT', written);
+  expect(outcome).toEqual({ code: 130, signal: 'SIGINT', out: '', err: 'begun' });
 });
 
 test.concurrent('a file size limit does not end a create', async () => {
