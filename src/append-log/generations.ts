@@ -57,8 +57,6 @@ export class Generations {
    * @param mark makes the draft's name unique
    */
   publish(generation: number, records: Iterable<string>, mark: string): void {
-    const claim = `${this.path(generation)}.claim.tmp`;
-    if (!this.#claim(claim, generation)) return;
     const draft = `${this.path(generation)}.${mark}.tmp`;
     try {
       this.#write(draft, records);
@@ -69,7 +67,6 @@ export class Generations {
       if (code !== 'EEXIST' && code !== 'ENOENT') throw error;
     } finally {
       this.#remove(draft);
-      this.#remove(claim);
     }
   }
 
@@ -80,29 +77,29 @@ export class Generations {
     for (const [, name] of [...old, ...abandoned]) this.#remove(join(this.#dir, name));
   }
 
-  // One process at a time writes a generation: returns false if another process has done so. A claim that lasts half a second
-  // belongs to a process that was killed or stopped.
-  #claim(path: string, generation: number): boolean {
+  // Unlike a link, a rename would replace the generation of another process, so one process at a time checks and renames.
+  #link(draft: string, generation: number): void {
+    const path = this.path(generation);
+    try {
+      this.#fs.linkSync(draft, path);
+    } catch (error) {
+      if (!NO_HARD_LINKS.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+      this.#claim(`${path}.claim.tmp`);
+      if (this.newest() < generation) this.#fs.renameSync(draft, path);
+      this.#remove(`${path}.claim.tmp`);
+    }
+  }
+
+  // A claim that lasts half a second belongs to a process that was killed or stopped.
+  #claim(path: string): void {
     for (let waits = 0; waits < CLAIM_WAITS; waits++) {
       try {
         this.#fs.closeSync(this.#fs.openSync(path, 'wx', 0o600));
-        return true;
+        return;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       }
-      if (this.newest() >= generation) return false;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, CLAIM_WAIT_MS);
-    }
-    return true;
-  }
-
-  // Without hard links, checks that the generation is missing: unlike a link, a rename would replace it.
-  #link(draft: string, generation: number): void {
-    try {
-      this.#fs.linkSync(draft, this.path(generation));
-    } catch (error) {
-      if (!NO_HARD_LINKS.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
-      if (this.newest() < generation) this.#fs.renameSync(draft, this.path(generation));
     }
   }
 

@@ -21,7 +21,7 @@ export interface LedgerFileOptions {
 }
 
 // Keeps the file small, because every process reads it whole at start.
-const ROTATE_AT_BYTES = 32 * 1024;
+const ROTATE_AT_BYTES = 48 * 1024;
 // NFS, SMB (three dialects), 9p, AFS, Coda: O_APPEND is emulated there by a seek, so writers overwrite each other (open(2)).
 const NETWORK_TYPES = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x5346414f, 0x73757245]);
 const UNUSED_MS = 48 * 3_600_000;
