@@ -1,6 +1,6 @@
 // The client library: `import { createClient } from 'petstore-cli'`, with the limits and retries of the command line.
 /// <reference lib="esnext.disposable" preserve="true" />
-import { homedir, tmpdir } from 'node:os';
+import { homedir } from 'node:os';
 import type { Api } from './api/categories.ts';
 import { createApi } from './api/categories.ts';
 import type { Category, NewCategory } from './api/types.ts';
@@ -125,7 +125,7 @@ export function createClient(options: ClientOptions): Client {
 function openService(given: Partial<ClientOptions>, url: string, key: string, limits: Limits) {
   const clock = systemClock;
   const ownDir = checkPath(given.stateDir, 'stateDir') ?? ownStateDir();
-  const own = { identity: url, key, clock, stateDir: ownDir, tempDir: tmpdir() };
+  const own = { identity: url, key, clock, stateDir: ownDir };
   const address = given.stateUrl ? parseStateUrl(given.stateUrl, given.statePassword, 'stateUrl') : undefined;
   // Nothing is known before the first call uses the state server.
   let ledger = new Ledger(address ? { ...own, stateDir: undefined } : own);

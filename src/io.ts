@@ -49,7 +49,6 @@ export interface Context {
   readonly nodeVersion: string;
   /** Undefined if it cannot be determined. */
   readonly homeDir: string | undefined;
-  readonly tempDir: string;
   readonly version: string;
   readonly stdin: Input;
   readonly stdout: Output;

@@ -149,7 +149,6 @@ async function main(): Promise<void> {
     platform: process.platform,
     nodeVersion: process.versions.node,
     homeDir: homeDir(env),
-    tempDir: tmpdir(),
     version: VERSION,
     stdin: input(signal),
     stdout: output(process.stdout),

@@ -61,9 +61,8 @@ export class Session {
     const { context } = this;
     const { identity, key, keySource } = await this.target();
     const { Ledger } = await import('./rate-limit/ledger.ts');
-    const { clock, tempDir } = context;
     const onWarning = (text: string) => void this.warn(text);
-    const own = { identity, key, clock, onWarning, stateDir: stateDirIfAny(context), tempDir };
+    const own = { identity, key, clock: context.clock, onWarning, stateDir: stateDirIfAny(context) };
     const server = keySource === 'sandbox' ? undefined : await this.stateServer();
     if (!server) return new Ledger(own);
     const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');

@@ -64,7 +64,7 @@ class Machine {
     const onOutage = (text: string): void => void outages.push(text);
     const address = parseStateUrl(server.url, undefined, 'X');
     this.server = new CountingServer({ address, clock, onOutage, timeoutMs: 10_000 });
-    this.ledger = openSharedLedger(this.server, { ...own, onWarning, stateDir: this.stateDir, tempDir: this.stateDir });
+    this.ledger = openSharedLedger(this.server, { ...own, onWarning, stateDir: this.stateDir });
     open.push(this);
   }
 

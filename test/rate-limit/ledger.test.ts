@@ -29,7 +29,7 @@ class Machine {
   open(more: Partial<LedgerOptions> = {}): Ledger {
     const { dir, clock, warnings } = this;
     const onWarning = (text: string): void => void warnings.push(text);
-    return new Ledger({ stateDir: dir, tempDir: dir, identity: BASE_URL, key: KEY, clock, onWarning, ...more });
+    return new Ledger({ stateDir: dir, identity: BASE_URL, key: KEY, clock, onWarning, ...more });
   }
 
   /** Takes a ticket and reports its response, by default a success with 59 of 60 requests left. */
@@ -121,27 +121,6 @@ test('an error of the program is not reported as an error of the log', async () 
   const broken = { ...machine.response(), waitMs: 1n } as unknown as Observation;
   expect(() => machine.open().observe('ticket', broken)).toThrow(TypeError);
   expect(machine.warnings).toEqual([]);
-});
-
-const NFS = 0x6969;
-
-test.runIf(hasModes)('on a network file system the ledger is in a private temporary directory', async () => {
-  const [machine, temp] = [new Machine(), tempDir()];
-  const ledger = machine.open({ tempDir: temp, typeOf: () => NFS });
-  await take(ledger);
-  const [name = ''] = fs.readdirSync(temp);
-  expect([machine.files, fs.statSync(join(temp, name)).mode & 0o777]).toEqual([[], 0o700]);
-  expect([machine.warnings, ledger.view().shared]).toEqual([[], true]);
-});
-
-test.runIf(hasModes)('a temporary directory that other users can write to is not used, with one warning', async () => {
-  const [machine, temp] = [new Machine(), tempDir()];
-  const mine = join(temp, `petstore-${process.getuid?.() ?? 'user'}`);
-  fs.mkdirSync(mine);
-  fs.chmodSync(mine, 0o777);
-  const ledger = machine.open({ tempDir: temp, typeOf: () => NFS });
-  await take(ledger);
-  expect([ledger.view().shared, machine.warnings.length]).toEqual([false, 1]);
 });
 
 test.each([

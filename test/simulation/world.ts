@@ -307,7 +307,7 @@ class World {
         ...(!isSaved && { PETSTORE_API_KEY: FIRST_KEY }),
         ...(this.#plan.hasStateServer && { PETSTORE_STATE_URL: 'redis://state.example:6379/0' }),
       },
-      ...{ cwd: home, homeDir: home, tempDir: `${home}/tmp`, platform: 'linux' },
+      ...{ cwd: home, homeDir: home, platform: 'linux' },
       ...{ nodeVersion: '24.0.0', version: '0.0.0' },
       stdin: {
         isTTY: atTerminal,

@@ -79,7 +79,6 @@ export async function simulate(options: Simulation) {
       transport,
       ledger: new Ledger({
         stateDir: join(dir, String(index % (options.hosts ?? 1))),
-        tempDir: dir,
         identity: 'simulation',
         key: 'simulated-key',
         clock,

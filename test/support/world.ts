@@ -1,5 +1,4 @@
 // Runs a command in the test process, with recorded outputs.
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WriteStream } from 'node:tty';
 import type { Clock } from '../../src/clock.ts';
@@ -67,7 +66,6 @@ export function world(
     platform: options.platform ?? process.platform,
     nodeVersion: process.versions.node,
     homeDir: dir,
-    tempDir: tmpdir(),
     version: '1.0.0',
     stdin: {
       isTTY: stdin === undefined && columns !== undefined,

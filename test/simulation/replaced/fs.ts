@@ -57,9 +57,8 @@ const replaced = {
   openSync: openFile,
   writeSync: write,
   writeFileSync: writeFile,
-  // The order of names and the type of the file system depend on the machine that runs the simulation.
+  // The order of names depends on the machine that runs the simulation.
   readdirSync: (path: string) => fs.readdirSync(path).sort(),
-  statfsSync: () => ({ type: 0xef53, bavail: 1_000_000, bsize: 4096 }),
 };
 
 type Call = (...args: unknown[]) => unknown;
@@ -74,6 +73,6 @@ const guarded = Object.entries(replaced).map(([name, value]) => {
 /** The default export for packages. */
 export const everything = { ...Object.fromEntries(guarded), closeSync: closeFile } as typeof fs;
 export const { accessSync, chmodSync, closeSync, constants, copyFileSync, createWriteStream, existsSync } = everything;
-export const { fstatSync, fsyncSync, linkSync, lstatSync, mkdirSync, openSync, readdirSync, readFileSync } = everything;
-export const { readlinkSync, readSync, renameSync, rmSync, statfsSync, statSync, unlinkSync } = everything;
+export const { fstatSync, fsyncSync, linkSync, mkdirSync, openSync, readdirSync, readFileSync } = everything;
+export const { readlinkSync, readSync, renameSync, rmSync, statSync, unlinkSync } = everything;
 export const { writeFileSync, writeSync } = everything;
