@@ -11,7 +11,7 @@ import { say } from './report.ts';
 
 const FILES = ['policy', 'pace', 'window'].map((name) => `src/rate-limit/${name}.ts`);
 const COUNT = 50;
-const QUICK = ['policy', 'pace', 'ledger-log', 'quota-view', 'window'];
+const QUICK = ['policy', 'pace', 'ledger-log', 'quota', 'window'];
 const SLOW = ['limiters', 'simulation'];
 
 // Operators and functions with their replacements.

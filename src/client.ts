@@ -18,7 +18,6 @@ import { checkBaseUrl, checkKey } from './profiles/credential-rules.ts';
 import { stateDir } from './profiles/paths.ts';
 import { Ledger } from './rate-limit/ledger.ts';
 import type { Quota, QuotaWindow } from './rate-limit/quota.ts';
-import { toQuota } from './rate-limit/quota.ts';
 import { Redactor } from './redact.ts';
 import { VERSION } from './version.ts';
 
@@ -143,7 +142,7 @@ function openService(given: Partial<ClientOptions>, url: string, key: string, li
     return new HttpClient({ transport, ledger, clock, signal, limits });
   };
   return {
-    quota: (): Quota => toQuota(ledger.view(), Math.round),
+    quota: (): Quota => ledger.quota(),
     http: (): Promise<HttpClient> => (opened ??= open()),
     async close(): Promise<void> {
       const client = await opened?.catch(() => undefined);

@@ -98,9 +98,9 @@ async function printQuotaLine(session: Session, failure: unknown): Promise<void>
   const isRejected = failure instanceof PetstoreError && failure.status === 401;
   if (!usedLedger || options.json || options.quiet || isPaged || isRejected) return;
   const { ledger, since } = usedLedger;
-  const view = ledger.view();
-  if (view.seenAt === undefined || view.seenAt < since) return;
-  const { quotaLine } = await import('./rate-limit/quota-view.ts');
-  const line = quotaLine(view, context.clock.now());
+  const quota = ledger.quota();
+  if (quota.updatedAt === null || quota.updatedAt < since) return;
+  const { quotaLine } = await import('./rate-limit/quota.ts');
+  const line = quotaLine(quota, context.clock.now());
   if (line !== undefined) await session.notice(line);
 }

@@ -58,8 +58,8 @@ export function formatCount(count: number, one: string, many = `${one}s`): strin
 const UNLIMITED = 1_000_000;
 
 /** The remaining quota: `57 of 60`, or `unlimited`. */
-export function formatRemaining(remaining: number, limit: number | undefined): string {
-  if (limit === undefined) return formatNumber(remaining);
+export function formatRemaining(remaining: number, limit: number | null): string {
+  if (limit === null) return formatNumber(remaining);
   return limit > UNLIMITED ? 'unlimited' : `${formatNumber(remaining)} of ${formatNumber(limit)}`;
 }
 

@@ -1,8 +1,8 @@
 // `petstore quota`: shows limit, remaining and reset, and a block of the key with its reason.
 import type { Action } from '../command.ts';
 import { formatDuration, formatRemaining, formatTime } from '../format.ts';
-import { toQuota } from '../rate-limit/quota.ts';
-import type { QuotaView, WindowView } from '../rate-limit/quota-view.ts';
+import type { Quota, QuotaWindow } from '../rate-limit/quota.ts';
+import { windowIn } from '../rate-limit/quota.ts';
 
 interface QuotaOptions {
   readonly refresh?: boolean;
@@ -11,7 +11,7 @@ interface QuotaOptions {
 
 interface ProfileQuota {
   readonly profile: string;
-  readonly known: QuotaView;
+  readonly known: Quota;
   /** Whether the quota is that of a response to this command. */
   readonly refreshed: boolean;
 }
@@ -26,15 +26,20 @@ export const quotaAction: Action<QuotaOptions, ProfileQuota> = {
     }
     if (refreshed) await (await session.api()).categories.list();
     await ledger.refresh();
-    return { profile, known: ledger.view(), refreshed };
+    return { profile, known: ledger.quota(), refreshed };
   },
   view: {
-    json: ({ profile, known }) => ({ profile, ...toQuota(known, (at) => new Date(at).toISOString()) }),
+    json: ({ profile, known }) => ({ profile, ...JSON.parse(JSON.stringify(known, isoTime)) }),
     text: (data, { now }) => facts(data, now).map(([name, text]) => `${name.padEnd(14)}${text}\n`),
   },
 };
 
-const REASONS: Readonly<Record<NonNullable<QuotaView['blocked']>['reason'], string>> = {
+// Shows times in ISO 8601; the properties that hold them are named so.
+function isoTime(name: string, value: unknown): unknown {
+  return /(?:At|^until|^since)$/.test(name) && typeof value === 'number' ? new Date(value).toISOString() : value;
+}
+
+const REASONS: Readonly<Record<NonNullable<Quota['blocked']>['reason'], string>> = {
   retry_after: 'Retry-After',
   reset: 'the reset time',
   backoff: 'exponential backoff',
@@ -43,25 +48,26 @@ const REASONS: Readonly<Record<NonNullable<QuotaView['blocked']>['reason'], stri
 type Fact = readonly [name: string, text: string];
 
 function facts({ profile, known, refreshed }: ProfileQuota, now: number): readonly Fact[] {
-  const { window, longWindow, blocked, nextAt, seenAt, stateServer } = known;
-  const nearest = window ?? longWindow;
+  const { dailyLimit, blocked, nextRequestAt, updatedAt, stateServer } = known;
+  const window = windowIn(known);
   const rows: Fact[] = [['profile', profile]];
   const unknown = refreshed ? 'the service sent no rate limit headers' : 'run with --refresh to update';
-  if (nearest) rows.push(...windowFacts('remaining', nearest, now));
+  if (window) rows.push(...windowFacts('remaining', window, now));
   else rows.push(['remaining', `unknown (${unknown})`]);
-  if (window && longWindow) rows.push(...windowFacts('daily limit', longWindow, now));
+  if (dailyLimit) rows.push(...windowFacts('daily limit', dailyLimit, now));
   if (blocked) rows.push(['blocked', `by ${REASONS[blocked.reason]}, ends ${formatTime(blocked.until, now)}`]);
-  else if (nextAt !== undefined) rows.push(['next request', formatTime(nextAt, now)]);
-  if (seenAt !== undefined) rows.push(['updated', `${formatDuration(now - seenAt)} ago`]);
+  else if (nextRequestAt !== null) rows.push(['next request', formatTime(nextRequestAt, now)]);
+  if (updatedAt !== null) rows.push(['updated', `${formatDuration(now - updatedAt)} ago`]);
   if (stateServer) rows.push(['shared', `with all machines that use ${stateServer}`]);
   if (!known.shared) rows.push(['shared', 'no (state directory is not writable)']);
   return rows;
 }
 
-function windowFacts(name: string, { limit, remaining, resetAt, over }: WindowView, now: number): readonly Fact[] {
+function windowFacts(name: string, window: QuotaWindow, now: number): readonly Fact[] {
+  const { limit, remaining, resetAt, resetPassed } = window;
   const passed = `passed ${formatDuration(now - resetAt)} ago (run with --refresh to update)`;
   return [
     [name, formatRemaining(remaining, limit)],
-    ['reset', over ? passed : formatTime(resetAt, now)],
+    ['reset', resetPassed ? passed : formatTime(resetAt, now)],
   ];
 }

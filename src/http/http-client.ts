@@ -89,7 +89,7 @@ export class HttpClient {
       if (result instanceof TransportError) throw failedAttempt(request, result, signal, limits.names.timeout);
       if (!refused) return result;
       const now = clock.now();
-      throw rateLimited('attempts', ledger.view().nextAt ?? now, now, limits, refused);
+      throw rateLimited('attempts', ledger.quota().nextRequestAt ?? now, now, limits, refused);
     }
   }
 

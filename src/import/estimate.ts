@@ -1,7 +1,8 @@
 // Estimates the duration of an import under the rate limit, for the prompt, `--dry-run` and the progress line.
 import type { Clock } from '../clock.ts';
 import { formatCount, formatDuration, formatNumber, formatRemaining } from '../format.ts';
-import type { QuotaView, WindowView } from '../rate-limit/quota-view.ts';
+import type { Quota, QuotaWindow } from '../rate-limit/quota.ts';
+import { windowIn } from '../rate-limit/quota.ts';
 import type { ImportResults } from './results.ts';
 
 const MINUTE_MS = 60_000;
@@ -10,62 +11,62 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const DAILY_LIMITS: Readonly<Record<number, number>> = { 60: 1000, 300: 10_000, 1000: 100_000 };
 
 export interface Estimate {
-  /** The least time that the rate limit requires, in milliseconds; undefined if unknown. */
-  readonly ms: number | undefined;
-  /** The limit that determines `ms`, and the length of its window; undefined if unknown. */
-  readonly limit: number | undefined;
-  readonly windowMs: number | undefined;
+  /** The least time that the rate limit requires, in milliseconds; null if unknown. */
+  readonly ms: number | null;
+  /** The limit that determines `ms`, and the length of its window; null if unknown. */
+  readonly limit: number | null;
+  readonly windowMs: number | null;
   /** True if the daily limit is too low for the import. */
   readonly isDaily: boolean;
 }
 
-type Quota = Pick<QuotaView, 'window' | 'windowMs' | 'longWindow' | 'nextAt'>;
-
 /** @param requests the number of requests still to be sent */
 export function estimate(requests: number, quota: Quota, now: number): Estimate {
-  const { window, windowMs, nextAt = now } = quota;
-  if (!window?.limit) return { ms: undefined, limit: undefined, windowMs: undefined, isDaily: false };
-  const { limit } = window;
+  const { limit, windowMs } = quota;
+  const window = windowIn(quota);
+  if (!window || !limit) return { ms: null, limit: null, windowMs: null, isDaily: false };
   if (requests === 0) return { ms: 0, limit, windowMs, isDaily: false };
   const needed = timeNeeded(requests, window, windowMs, now);
   const day = dailyWindow(quota, now);
   const byDay = day ? (timeNeeded(requests, day, DAY_MS, now) ?? 0) : 0;
-  if (byDay > (needed ?? 0)) return { ms: byDay, limit: day?.limit, windowMs: DAY_MS, isDaily: true };
-  return { ms: needed === undefined ? undefined : Math.max(needed, nextAt - now), limit, windowMs, isDaily: false };
+  if (day && byDay > (needed ?? 0)) return { ms: byDay, limit: day.limit, windowMs: DAY_MS, isDaily: true };
+  const startsIn = (quota.nextRequestAt ?? now) - now;
+  return { ms: needed === null ? null : Math.max(needed, startsIn), limit, windowMs, isDaily: false };
 }
 
-type Budget = Pick<WindowView, 'limit' | 'remaining' | 'over' | 'resetAt'>;
+type Budget = Omit<QuotaWindow, 'updatedAt'>;
 
 // The service reports the window nearest its end, so the daily limit is usually derived from the plan's limit per minute.
-function dailyWindow({ window, windowMs, longWindow }: Quota, now: number): Budget | undefined {
-  if (longWindow || !window?.limit) return longWindow;
-  const limit = DAILY_LIMITS[window.limit];
-  const isMinute = windowMs !== undefined && Math.abs(windowMs - MINUTE_MS) <= 2000;
-  return limit && isMinute ? { limit, remaining: limit, resetAt: now + DAY_MS, over: false } : undefined;
+function dailyWindow({ limit, windowMs, dailyLimit }: Quota, now: number): Budget | undefined {
+  if (dailyLimit) return dailyLimit;
+  const daily = DAILY_LIMITS[limit ?? 0];
+  const isMinute = windowMs !== null && Math.abs(windowMs - MINUTE_MS) <= 2000;
+  return daily && isMinute ? { limit: daily, remaining: daily, resetAt: now + DAY_MS, resetPassed: false } : undefined;
 }
 
-// Returns the time until the last reset that the requests need; undefined if it depends on an unknown window length.
+// Returns the time until the last reset that the requests need; null if it depends on an unknown window length.
 function timeNeeded(
   requests: number,
-  { limit = 1, remaining, over, resetAt }: Budget,
-  length: number | undefined,
+  { limit, remaining, resetPassed, resetAt }: Budget,
+  length: number | null,
   now: number,
-): number | undefined {
-  const resets = Math.ceil(Math.max(0, requests - (over ? limit : remaining)) / limit);
+): number | null {
+  const perWindow = limit ?? 1;
+  const resets = Math.ceil(Math.max(0, requests - (resetPassed ? perWindow : remaining)) / perWindow);
   if (resets === 0) return 0;
-  const [first, others] = over ? [0, resets] : [resetAt - now, resets - 1];
+  const [first, others] = resetPassed ? [0, resets] : [resetAt - now, resets - 1];
   if (others === 0) return Math.max(0, first);
-  return length === undefined ? undefined : Math.max(0, first) + others * length;
+  return length === null ? null : Math.max(0, first) + others * length;
 }
 
 const UNITS: Readonly<Record<number, string>> = { 1: 'second', 60: 'minute', 3600: 'hour', 86400: 'day' };
 
 /** @returns for example `34m at 60 requests per minute` */
-export function formatEstimate({ ms, limit, windowMs = 0 }: Estimate): string {
-  if (limit === undefined) return 'unknown';
-  if (ms === undefined) return 'unknown until the rate limit resets';
+export function formatEstimate({ ms, limit, windowMs }: Estimate): string {
+  if (limit === null) return 'unknown';
+  if (ms === null) return 'unknown until the rate limit resets';
   if (ms === 0) return 'no wait, the quota is sufficient';
-  const seconds = Math.round(windowMs / 1000);
+  const seconds = Math.round((windowMs ?? 0) / 1000);
   const per = seconds === 0 ? 'window' : (UNITS[seconds] ?? formatDuration(seconds * 1000));
   return `${formatRough(ms)} at ${formatCount(limit, 'request')} per ${per}`;
 }
@@ -82,12 +83,12 @@ function formatRough(ms: number): string {
 export function startProgressLine(
   total: number,
   clock: Clock,
-): (counts: ImportResults['counts'], view: QuotaView, isWaiting: boolean, room: number) => string {
+): (counts: ImportResults['counts'], quota: Quota, isWaiting: boolean, room: number) => string {
   let last: number | undefined;
   let activeMs = 0;
-  return ({ exists, created, failed, unknown }, view, isWaiting, room) => {
+  return ({ exists, created, failed, unknown }, quota, isWaiting, room) => {
     const done = exists + created + failed;
-    const { window } = view;
+    const window = windowIn(quota);
     const now = clock.monotonic();
     // If the window is unknown, include waits in the pace.
     if (!isWaiting || !window) activeMs += now - (last ?? now);
@@ -95,11 +96,12 @@ export function startProgressLine(
     const counts = `${formatNumber(done)} of ${formatNumber(total)}`;
     const parts: string[] = [];
     const rows = total - done;
-    const { ms } = estimate(rows, view, clock.now());
+    const { ms } = estimate(rows, quota, clock.now());
     const left = Math.max(ms ?? 0, created > 0 ? (activeMs / created) * rows : 0);
-    if (rows > 0 && window && ms === undefined) parts.push('time left unknown');
+    if (rows > 0 && window && ms === null) parts.push('time left unknown');
     else if (rows > 0 && left > 0) parts.push(`${formatRough(left)} left`);
-    if (window && !window.over && !isWaiting) parts.push(`quota ${formatRemaining(window.remaining, window.limit)}`);
+    if (window && !window.resetPassed && !isWaiting)
+      parts.push(`quota ${formatRemaining(window.remaining, window.limit)}`);
     if (unknown > 0) parts.push(`${formatNumber(unknown)} to look up`);
     return parts.reduce((line, part) => (line.length + 3 + part.length > room ? line : `${line} · ${part}`), counts);
   };

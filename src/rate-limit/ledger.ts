@@ -7,8 +7,8 @@ import { LedgerLog } from './ledger-log.ts';
 import type { Observation, TicketEnd } from './ledger-record.ts';
 import type { Admission, Denied, KeyState } from './policy.ts';
 import { admit, stillGranted } from './policy.ts';
-import type { QuotaView } from './quota-view.ts';
-import { quotaView } from './quota-view.ts';
+import type { Quota } from './quota.ts';
+import { quotaOf } from './quota.ts';
 
 export type TicketResult = { readonly granted: true; readonly ticket: string } | Denied;
 
@@ -35,7 +35,6 @@ export class Ledger {
   readonly #closed = new AbortController();
   #counter = 0;
   #isKeptFresh = false;
-  #lastView: QuotaView | undefined;
 
   /** Never throws: if this machine's log cannot be used, the ledger is kept in memory. */
   constructor(options: LedgerOptions) {
@@ -104,14 +103,13 @@ export class Ledger {
     return offset && offset.lo + this.#log.clock.ahead;
   }
 
-  view(): QuotaView {
-    if (this.#lastView) return this.#lastView;
-    const { clock, isShared, server } = this.#log;
-    const view = quotaView(this.#log.recent() ?? this.#log.latest(), clock.now, isShared, clock.ahead);
-    return server ? { ...view, stateServer: server.name } : view;
+  quota(): Quota {
+    const { clock, isShared: shared, server } = this.#log;
+    const quota = quotaOf(this.#log.recent() ?? this.#log.latest(), clock.now, clock.ahead);
+    return { ...quota, shared, stateServer: server?.name ?? null };
   }
 
-  /** Brings `view` up to date. */
+  /** Brings `quota` up to date. */
   async refresh(): Promise<void> {
     await this.#log.written();
     await this.#log.refresh();
@@ -123,10 +121,9 @@ export class Ledger {
     await this.#log.append({ kind: 'forget' });
   }
 
-  /** Writes pending records; `view` still works afterwards. */
+  /** Writes pending records. */
   async close(): Promise<void> {
     await this.#log.finish();
-    this.#lastView = this.view();
     this.#closed.abort();
     this.#log.close();
   }

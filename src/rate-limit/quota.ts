@@ -1,37 +1,44 @@
-// The rate limit of a key as programs read it: `petstore quota --json` and `client.quota()`.
-import type { QuotaView, WindowView } from './quota-view.ts';
+// The rate limit of a key: as programs read it, `petstore quota --json` and `client.quota()`, and as the quota line.
+import { formatDuration, formatRemaining } from '../format.ts';
+import type { KeyState } from './policy.ts';
+import { admit } from './policy.ts';
+import { RULES } from './rules.ts';
+import type { Window } from './window.ts';
+import { windowEnd } from './window.ts';
 
-/** One window of the rate limit, as a response reported it. */
-export interface QuotaWindow<Time> {
+/** One window of the rate limit, as a response reported it. Times are epoch milliseconds. */
+export interface QuotaWindow {
   readonly limit: number | null;
   readonly remaining: number;
-  readonly resetAt: Time;
+  readonly resetAt: number;
   /** True once `resetAt` has passed; `remaining` is stale until the next response. */
   readonly resetPassed: boolean;
-  readonly updatedAt: Time;
+  readonly updatedAt: number;
 }
 
-/** The rate limit of a key as of the last response; `null` means unknown or none. */
-export interface Quota<Time = number> {
+/** The rate limit of a key as of the last response; `null` means unknown or none. Times are epoch milliseconds. */
+export interface Quota {
   readonly limit: number | null;
   readonly remaining: number | null;
-  readonly resetAt: Time | null;
+  readonly resetAt: number | null;
   /** True once `resetAt` has passed; `remaining` is stale until the next response. */
   readonly resetPassed: boolean | null;
+  /** The length of the window, in milliseconds, once two successive resets have shown it. */
+  readonly windowMs: number | null;
   /** When a response last reported a limit. */
-  readonly updatedAt: Time | null;
+  readonly updatedAt: number | null;
   /** Set while no request may be sent after a 429. */
   readonly blocked: {
-    readonly until: Time;
-    readonly since: Time;
+    readonly until: number;
+    readonly since: number;
     /** What determines `until`: a header of the 429, or exponential backoff. */
     readonly reason: 'retry_after' | 'reset' | 'backoff';
     readonly consecutive429s: number;
   } | null;
   /** When the next request may be sent; `null` if immediately. */
-  readonly nextRequestAt: Time | null;
+  readonly nextRequestAt: number | null;
   /** The daily window, if the service reported it next to a shorter one. */
-  readonly dailyLimit: QuotaWindow<Time> | null;
+  readonly dailyLimit: QuotaWindow | null;
   /** Requests in flight, of all processes that share the limit. */
   readonly inFlight: number;
   /** The service's clock minus this machine's, in milliseconds. */
@@ -42,36 +49,66 @@ export interface Quota<Time = number> {
 }
 
 /**
- * @param time formats epoch milliseconds
+ * @param now by the clock of the state
+ * @param ahead that clock minus ours
  * @internal
  */
-export function toQuota<Time>(view: QuotaView, time: (at: number) => Time): Quota<Time> {
-  const { longWindow, blocked, nextAt, seenAt, clockOffset } = view;
-  const window = view.window ?? longWindow;
-  const windowOf = (one: WindowView): QuotaWindow<Time> => ({
+export function quotaOf(state: KeyState, now: number, ahead = 0): Omit<Quota, 'shared' | 'stateServer'> {
+  const t = Math.max(now, state.time);
+  const { daily, offset, reported } = state;
+  const admission = admit(state, t);
+  const block = state.block && t < state.block.until ? state.block : undefined;
+  // A window with quota left would contradict a block that no header stated.
+  const window = block?.reason === 'backoff' ? undefined : state.window;
+  const nearest = window ?? daily;
+  const hasDaily = window && daily && daily.resetAt - window.resetAt > RULES.sameWindowMs;
+  const ours = (at: number): number => Math.round(at - ahead);
+  const windowOf = (one: Window): QuotaWindow => ({
     limit: one.limit ?? null,
     remaining: one.remaining,
-    resetAt: time(one.resetAt),
-    resetPassed: one.over,
-    updatedAt: time(one.seenAt),
+    resetAt: ours(one.resetAt),
+    resetPassed: t >= windowEnd(one),
+    updatedAt: ours(one.seenAt),
   });
-  const unknown = { limit: null, remaining: null, resetAt: null, resetPassed: null };
   return {
-    ...(window ? windowOf(window) : unknown),
-    updatedAt: seenAt === undefined ? null : time(seenAt),
-    blocked: blocked
+    ...(nearest ? windowOf(nearest) : { limit: null, remaining: null, resetAt: null, resetPassed: null }),
+    windowMs: (window && state.windowMs) ?? null,
+    updatedAt: reported ? ours(reported.at) : null,
+    blocked: block
       ? {
-          until: time(blocked.until),
-          since: time(blocked.since),
-          reason: blocked.reason,
-          consecutive429s: blocked.refusals,
+          until: ours(block.until),
+          since: ours(block.since),
+          reason: block.reason,
+          consecutive429s: block.refusals,
         }
       : null,
-    nextRequestAt: nextAt === undefined ? null : time(nextAt),
-    dailyLimit: longWindow ? windowOf(longWindow) : null,
-    inFlight: view.inFlight,
-    clockOffsetMs: clockOffset ? { min: clockOffset.lo, max: clockOffset.hi } : null,
-    shared: view.shared,
-    stateServer: view.stateServer ?? null,
+    nextRequestAt: 'until' in admission ? ours(admission.until) : null,
+    dailyLimit: hasDaily ? windowOf(daily) : null,
+    inFlight: Object.values(state.tickets).filter(({ expires }) => t <= expires).length,
+    clockOffsetMs: offset ? { min: offset.lo + ahead, max: offset.hi + ahead } : null,
   };
+}
+
+/**
+ * The window that a quota describes; undefined if none is known.
+ * @internal
+ */
+export function windowIn(quota: Pick<Quota, keyof QuotaWindow>): QuotaWindow | undefined {
+  return quota.remaining === null ? undefined : (quota as QuotaWindow);
+}
+
+/**
+ * The quota line printed after a command that received a response.
+ * @returns for example `quota: 57 of 60 left, resets in 43s`; undefined if unknown
+ * @internal
+ */
+export function quotaLine(quota: Quota, now: number): string | undefined {
+  if (quota.blocked) return `quota: rate limited, try again in ${formatDuration(quota.blocked.until - now)}`;
+  const nearest = windowIn(quota);
+  const window = nearest?.resetPassed ? quota.dailyLimit : nearest;
+  if (!window || window.resetPassed) return undefined;
+  const left = formatRemaining(window.remaining, window.limit);
+  return left === 'unlimited'
+    ? `quota: ${left}`
+    : `quota: ${left} left, resets in ${formatDuration(window.resetAt - now)}`;
 }

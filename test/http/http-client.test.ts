@@ -134,7 +134,7 @@ test('closing the client waits for requests in flight, and other processes learn
   const { sender, open } = scripted([{ status: 429, headers: { 'retry-after': '60' }, ms: 200 }], { maxRetries: 0 });
   const sent = caught(sender.send(LIST));
   await sender.close();
-  expect(open().view()).toMatchObject({ inFlight: 0, blocked: { reason: 'retry_after' } });
+  expect(open().quota()).toMatchObject({ inFlight: 0, blocked: { reason: 'retry_after' } });
   expect((await sent).kind).toBe('rate_limited');
 });
 
@@ -177,7 +177,7 @@ test.each([
   async (_what, request, fails, sent, error) => {
     const { sender, sentAt, gaps, waits, ledger } = scripted([{ fails }]);
     expect(await caught(sender.send(request))).toMatchObject(error);
-    expect([sentAt.length, ledger.view().inFlight]).toEqual([sent, 0]);
+    expect([sentAt.length, ledger.quota().inFlight]).toEqual([sent, 0]);
     expect(gaps()).toEqual([...new Set(gaps())].sort((a, b) => a - b));
     expect(waits[0]?.reason).toBe(sent > 1 ? 'backoff' : undefined);
   },
@@ -199,7 +199,7 @@ test.each<[string, Step, number, number, object]>([
   const started = clock.now();
   expect(await sender.send(CREATE).catch((error) => error)).toMatchObject(expected);
   expect([clock.now() - started, sentAt.length]).toEqual([ms, sent]);
-  expect(ledger.view().inFlight).toBe(0);
+  expect(ledger.quota().inFlight).toBe(0);
   expect(await caught(sender.send(CREATE))).toBe(INTERRUPTED);
 });
 
@@ -219,7 +219,7 @@ test('a request whose connection is being made when another process gets a 429 i
   await granted;
   // The 429 came after 100 ms and stated 9 s; the second connection takes another 300 ms.
   expect(sentAt.slice(1).map((at) => at - started)).toEqual([9400]);
-  expect(ledger.view().inFlight).toBe(0);
+  expect(ledger.quota().inFlight).toBe(0);
 });
 
 test('an error from beforeSend is thrown, nothing is sent, and the ticket is released', async () => {
@@ -231,7 +231,7 @@ test('an error from beforeSend is thrown, nothing is sent, and the ticket is rel
     throw reason;
   };
   expect(await caught(sender.send({ ...CREATE, beforeSend }))).toBe(reason);
-  expect([sentAt.length, calls, ledger.view().inFlight]).toEqual([0, 1, 0]);
+  expect([sentAt.length, calls, ledger.quota().inFlight]).toEqual([0, 1, 0]);
 });
 
 test('--max-wait limits the wait for a request of another process', async () => {

@@ -1,7 +1,7 @@
 // The estimated time of an import, and its progress line; the length of a window comes from two resets.
 import { expect, test } from 'vitest';
 import { estimate, formatEstimate, startProgressLine } from '../../src/import/estimate.ts';
-import type { QuotaView, WindowView } from '../../src/rate-limit/quota-view.ts';
+import type { Quota } from '../../src/rate-limit/quota.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 const START = 1_800_000_000_000;
@@ -10,32 +10,31 @@ const HALF_HOUR = 30 * MINUTE;
 const NO_WAIT = 'no wait, the quota is sufficient';
 const UNKNOWN = 'unknown until the rate limit resets';
 
-type Given = Partial<Omit<QuotaView, 'window'>> & { readonly window?: Partial<WindowView> };
-
 /** By default, nothing is left of 60 requests, and the window of unknown length ends in 30 s. */
-function quota({ window, ...given }: Given): QuotaView {
-  const known = { limit: 60, remaining: 0, resetAt: START + 30_000, seenAt: START, over: false, ...window };
-  const view = { windowMs: undefined, longWindow: undefined, blocked: undefined, nextAt: undefined };
-  return { ...view, clockOffset: undefined, seenAt: START, inFlight: 0, shared: true, window: known, ...given };
+function quota(given: Partial<Quota>): Quota {
+  const known = { limit: 60, remaining: 0, resetAt: START + 30_000, updatedAt: START, resetPassed: false };
+  const none = { windowMs: null, dailyLimit: null, blocked: null, nextRequestAt: null };
+  return { ...known, ...none, clockOffsetMs: null, inFlight: 0, shared: true, stateServer: null, ...given };
 }
 
-const daily = { limit: 1000, remaining: 40, resetAt: START + 5 * 60 * MINUTE, seenAt: START, over: false };
-const custom = { windowMs: MINUTE, window: { limit: 61 } };
-const larger = { windowMs: MINUTE, window: { limit: 300 } };
+const daily = { limit: 1000, remaining: 40, resetAt: START + 5 * 60 * MINUTE, updatedAt: START, resetPassed: false };
+const custom = { windowMs: MINUTE, limit: 61 };
+const larger = { windowMs: MINUTE, limit: 300 };
+const unknown = { limit: null, remaining: null, resetAt: null, resetPassed: null };
 
-test.each<[string, string, number, Given]>([
+test.each<[string, string, number, Partial<Quota>]>([
   ['a window of unknown length', UNKNOWN, 600, {}],
-  ['a window of unknown length that has reset', UNKNOWN, 61, { window: { over: true } }],
-  ['a window of unknown length with half an hour left', UNKNOWN, 600, { window: { resetAt: START + HALF_HOUR } }],
+  ['a window of unknown length that has reset', UNKNOWN, 61, { resetPassed: true }],
+  ['a window of unknown length with half an hour left', UNKNOWN, 600, { resetAt: START + HALF_HOUR }],
   ['one reset', '30s at 60 requests per window', 60, {}],
-  ['one reset and a later next request', '32s at 60 requests per window', 60, { nextAt: START + 31_050 }],
-  ['enough quota', NO_WAIT, 20, { window: { remaining: 20 } }],
+  ['one reset and a later next request', '32s at 60 requests per window', 60, { nextRequestAt: START + 31_050 }],
+  ['enough quota', NO_WAIT, 20, { remaining: 20 }],
   ['no rows', NO_WAIT, 0, {}],
-  ['no limit', NO_WAIT, 5000, { window: { limit: 1e9, remaining: 1e9 } }],
+  ['no limit', NO_WAIT, 5000, { limit: 1e9, remaining: 1e9 }],
   ['a window of 30 min and 20 ms', '31m at 60 requests per 30m', 120, { windowMs: HALF_HOUR + 20 }],
   ['a window of a minute', '10m at 60 requests per minute', 600, { windowMs: MINUTE }],
-  ['a minute that has ended', '9m at 60 requests per minute', 600, { windowMs: MINUTE, window: { over: true } }],
-  ['a reported daily window', '5h at 1,000 requests per day', 100, { windowMs: MINUTE, longWindow: daily }],
+  ['a minute that has ended', '9m at 60 requests per minute', 600, { windowMs: MINUTE, resetPassed: true }],
+  ['a reported daily window', '5h at 1,000 requests per day', 100, { windowMs: MINUTE, dailyLimit: daily }],
   ['one more row than the daily limit of the plan', '1 day at 1,000 requests per day', 1001, { windowMs: MINUTE }],
   ['as many rows as the daily limit of the plan', '17m at 60 requests per minute', 1000, { windowMs: MINUTE }],
   ['more rows than the daily limit of the plan', '2 days at 1,000 requests per day', 2001, { windowMs: MINUTE }],
@@ -48,10 +47,10 @@ test.each<[string, string, number, Given]>([
 });
 
 test('the estimate is unknown without a known limit', () => {
-  expect(formatEstimate(estimate(5, { ...quota({}), window: undefined }, START))).toBe('unknown');
+  expect(formatEstimate(estimate(5, quota(unknown), START))).toBe('unknown');
 });
 
-interface Shown extends Given {
+interface Shown extends Partial<Quota> {
   readonly total?: number;
   readonly unknown?: number;
   readonly isWaiting?: true;
@@ -61,10 +60,10 @@ const NONE = { exists: 0, created: 0, failed: 0, unknown: 0 };
 
 /** Terminals of 80 and 40 columns; five cells stay free. */
 const [ROOM_80, ROOM_40] = [75, 35];
-const minute = { windowMs: MINUTE, window: { remaining: 2, resetAt: START + MINUTE } };
-const ended = { windowMs: MINUTE, window: { resetAt: START + MINUTE } };
-const largest = { ...ended, total: 299_999, window: { ...ended.window, limit: 1000 } };
-const soon = { ...ended, nextAt: START + 61_050, isWaiting: true } as const;
+const minute = { windowMs: MINUTE, remaining: 2, resetAt: START + MINUTE };
+const ended = { windowMs: MINUTE, resetAt: START + MINUTE };
+const largest = { ...ended, total: 299_999, limit: 1000 };
+const soon = { ...ended, nextRequestAt: START + 61_050, isWaiting: true } as const;
 
 test.each<[string, string, number, Shown, number]>([
   ['fits 80 columns', '118 of 900 · 13m left · quota 2 of 60', 118, minute, ROOM_80],
@@ -91,8 +90,8 @@ test.each<[string, string, number, Shown, number]>([
 );
 
 test.each([
-  ['without a window, from the pace with waits', { ...quota({}), window: undefined }, '6m'],
-  ['in an open window, from the pace without waits', quota({ window: { limit: 60_000, remaining: 60_000 } }), '3m'],
+  ['without a window, from the pace with waits', quota(unknown), '6m'],
+  ['in an open window, from the pace without waits', quota({ limit: 60_000, remaining: 60_000 }), '3m'],
 ])('the time left is derived %s', async (_what, view, expected) => {
   const clock = new FakeClock(START);
   const show = startProgressLine(2000, clock);

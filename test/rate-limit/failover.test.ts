@@ -92,12 +92,12 @@ class Machine {
 
   /** Requests tickets until the state server's ledger is used again. */
   async untilBack(): Promise<void> {
-    for (let requested = 0; requested < 50 && !this.ledger.view().stateServer; requested++) {
+    for (let requested = 0; requested < 50 && !this.ledger.quota().stateServer; requested++) {
       const admission = await this.ledger.acquire(30_000);
       if (admission.granted) this.ledger.release(admission.ticket, 'unsent');
       await this.pass();
     }
-    expect(this.ledger.view().stateServer).toBeDefined();
+    expect(this.ledger.quota().stateServer).not.toBeNull();
   }
 
   /** Advances this machine's clock by 100 ms, once the server has answered every call or they wait to retry it. */
@@ -119,7 +119,7 @@ class Machine {
 
   /** How long the key is blocked by this machine's clock, in milliseconds. */
   get blockedMs(): number {
-    return (this.ledger.view().blocked?.until ?? 0) - this.clock.at;
+    return (this.ledger.quota().blocked?.until ?? 0) - this.clock.at;
   }
 }
 
@@ -130,13 +130,13 @@ const refused = { waitMs: 600_000, waitFrom: 'retry_after', status: 429, refused
 withServer('the view includes a response whose record is on its way to the server', async () => {
   const machine = new Machine(-30_000);
   machine.see(await machine.take(), 2);
-  expect(machine.ledger.view()).toMatchObject({ window: { remaining: 2 }, inFlight: 0 });
+  expect(machine.ledger.quota()).toMatchObject({ remaining: 2, inFlight: 0 });
   await machine.ledger.refresh();
   machine.see(await machine.take(), 1, refused);
-  const { blocked } = machine.ledger.view();
+  const { blocked } = machine.ledger.quota();
   expect((blocked?.until ?? 0) - machine.clock.at).toBeGreaterThanOrEqual(600_000);
   await machine.ledger.refresh();
-  expect(machine.ledger.view()).toMatchObject({ window: { remaining: 1 }, blocked: { refusals: 1 } });
+  expect(machine.ledger.quota()).toMatchObject({ remaining: 1, blocked: { consecutive429s: 1 } });
 });
 
 const SET = (['local', 'service'] as const).flatMap((clock) => [-107_000, 3_600_000].map((ms) => [clock, ms] as const));
@@ -156,7 +156,7 @@ withServer.each(SET)(
     await other.ledger.refresh();
     waits.push(one.blockedMs, other.blockedMs);
     expect(waits.filter((wait) => wait > 590_000 && wait < 660_000)).toEqual(waits);
-    const resets = [one, other].map(({ ledger, clock }) => (ledger.view().window?.resetAt ?? 0) - clock.at);
+    const resets = [one, other].map(({ ledger, clock }) => (ledger.quota().resetAt ?? 0) - clock.at);
     expect(resets.filter((reset) => reset > 59_000 && reset < 62_000)).toEqual(resets);
     expect(await other.ledger.acquire(30_000)).toMatchObject(BLOCKED);
   },
@@ -179,8 +179,8 @@ withServer('machines whose clocks differ by a minute share tickets, windows and 
   expect(denied.map(({ granted }) => granted)).toEqual([false, false]);
   expect(waits[0]).toBeGreaterThan(55_000);
   expect(Math.abs((waits[0] ?? 0) - (waits[1] ?? 0))).toBeLessThan(2000);
-  const [mine, theirs] = [one.ledger.view(), two.ledger.view()];
-  expect((mine.window?.resetAt ?? 0) - one.clock.at).toBeCloseTo((theirs.window?.resetAt ?? 0) - two.clock.at, -4);
+  const [mine, theirs] = [one.ledger.quota(), two.ledger.quota()];
+  expect((mine.resetAt ?? 0) - one.clock.at).toBeCloseTo((theirs.resetAt ?? 0) - two.clock.at, -4);
 });
 
 withServer('a 429 on one machine invalidates a ticket that another machine holds', async () => {
@@ -192,7 +192,7 @@ withServer('a 429 on one machine invalidates a ticket that another machine holds
   expect(two.ledger.stillGranted(theirs)).toBe(false);
   two.ledger.release(theirs, 'unsent');
   expect(await two.ledger.acquire(30_000)).toMatchObject(BLOCKED);
-  expect(two.ledger.view()).toMatchObject({ shared: true, stateServer: `127.0.0.1:${server.port}` });
+  expect(two.ledger.quota()).toMatchObject({ shared: true, stateServer: `127.0.0.1:${server.port}` });
 });
 
 withServer('a ticket is not confirmed if the state is older than 1.5 s or the machine was suspended', async () => {
@@ -213,7 +213,7 @@ withServer('a server that never responded is tried once and causes one warning',
   const ticket = await machine.take();
   expect(machine.ledger.stillGranted(ticket)).toBe(true);
   machine.see(ticket, 2);
-  expect(machine.ledger.view()).toMatchObject({ window: { remaining: 2 } });
+  expect(machine.ledger.quota()).toMatchObject({ remaining: 2 });
   await machine.take();
   expect(machine.warnings).toEqual([
     `cannot use state server 127.0.0.1:${server.port} (connection refused); the rate limit is shared only on this machine`,
@@ -314,7 +314,10 @@ withServer('a server that was a read-only replica is used again once it is the n
   await server.command('REPLICAOF', 'NO', 'ONE');
   const ticket = await waiting;
   await machine.ledger.refresh();
-  expect([machine.ledger.stillGranted(ticket), machine.ledger.view().stateServer]).toEqual([true, machine.server.name]);
+  expect([machine.ledger.stillGranted(ticket), machine.ledger.quota().stateServer]).toEqual([
+    true,
+    machine.server.name,
+  ]);
   expect(machine.warnings).toEqual([]);
 });
 

@@ -62,12 +62,12 @@ test('two ledgers in one directory share windows, open tickets and blocks, until
   const ticket = await take(a);
   expect(await b.acquire(30_000)).toMatchObject(PENDING);
   a.observe(ticket, machine.response({ remaining: 1, limit: 2 }));
-  expect(b.view().window).toMatchObject({ limit: 2, remaining: 1 });
+  expect(b.quota()).toMatchObject({ limit: 2, remaining: 1 });
   await machine.see(b, { status: 429, waitMs: 90_000 });
   expect(await a.acquire(30_000)).toMatchObject(BLOCKED);
   await a.forget();
   await take(b);
-  expect(b.view()).toMatchObject({ window: undefined, blocked: undefined });
+  expect(b.quota()).toMatchObject({ limit: null, blocked: null });
 });
 
 test('each key and base URL has its own ledger, whose name and content reveal neither', async () => {
@@ -91,7 +91,7 @@ test.each(UNUSABLE)('a ledger that cannot be written in "%s" is kept in memory, 
   fs.writeFileSync(join(machine.dir, 'file'), '');
   const ledger = machine.open({ stateDir: resolve(machine.dir, dir, 'petstore', 'state') });
   await machine.see(ledger, { status: 429, waitMs: 9000 });
-  expect([await ledger.acquire(30_000), ledger.view()]).toMatchObject([BLOCKED, { shared: false }]);
+  expect([await ledger.acquire(30_000), ledger.quota()]).toMatchObject([BLOCKED, { shared: false }]);
   const reason = /^(?!.*pk_live).*\((?:not a directory|no such file or directory)\); the rate limit is not shared/;
   expect(machine.warnings).toEqual([expect.stringMatching(reason)]);
 });
@@ -164,10 +164,10 @@ test('300 tickets of an earlier process expire 2 s after the timeout of their re
   for (let i = 0; i < 300; i++) await take(gone, 1000);
   machine.clock.at += 3000;
   const ledger = machine.open();
-  expect(ledger.view().inFlight).toBe(300);
+  expect(ledger.quota().inFlight).toBe(300);
   machine.clock.at += 1;
   await take(ledger);
-  expect(ledger.view().inFlight).toBe(1);
+  expect(ledger.quota().inFlight).toBe(1);
   for (let i = 0; i < 300; i++) await machine.see(ledger, { limit: 5000, remaining: 3990 });
   expect(machine.files.length).toBeLessThanOrEqual(2);
   expect(Math.max(...machine.files.map((file) => fs.statSync(file).size))).toBeLessThan(64 * 1024);
@@ -183,14 +183,6 @@ test('a waiting process closes the ticket of a dead process on its own machine o
   ) as [Ledger, Ledger];
   for (const ledger of [elsewhere, elsewhere, here]) expect(await ledger.acquire(30_000)).toMatchObject(PENDING);
   await take(here);
-});
-
-test('a closed ledger keeps its last view', async () => {
-  const machine = new Machine();
-  const ledger = machine.open();
-  await machine.see(ledger);
-  await ledger.close();
-  expect([ledger.view().window?.remaining, machine.warnings]).toEqual([59, []]);
 });
 
 // A process that creates ten categories sequentially and prints how many succeeded.

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { KeyState } from '../../src/rate-limit/policy.ts';
 import { initialState } from '../../src/rate-limit/policy.ts';
-import { quotaView } from '../../src/rate-limit/quota-view.ts';
+import { quotaOf } from '../../src/rate-limit/quota.ts';
 import { respond, START, seen, ticket } from '../support/records.ts';
 
 const SECOND = 1000;
@@ -29,8 +29,8 @@ test.each([
   ['two resets and another limit', '10 60, 61 120, 121 180 300', 'unknown'],
   ['resets that move with each request', '10 60, 20 70, 30 80', 'unknown'],
 ])('the length of a window after %s (%s) is %s', (_what, responses, expected) => {
-  const { windowMs } = quotaView(reduced(responses), START, true);
-  expect(windowMs === undefined ? 'unknown' : `${windowMs / SECOND} s`).toBe(expected);
+  const { windowMs } = quotaOf(reduced(responses), START);
+  expect(windowMs === null ? 'unknown' : `${windowMs / SECOND} s`).toBe(expected);
 });
 
 test('a window of another limit does not make the next one brief, so the full guard applies', () => {

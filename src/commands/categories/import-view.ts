@@ -66,7 +66,7 @@ function* planned({ toCreate, skipped, estimate }: Preview, context: TextContext
 }
 
 function planJson({ estimate, ...preview }: Preview): object {
-  const estimatedSeconds = estimate.ms === undefined ? null : Math.ceil(estimate.ms / 1000);
+  const estimatedSeconds = estimate.ms && Math.ceil(estimate.ms / 1000);
   return { ...preview, estimatedSeconds, exceedsDailyLimit: estimate.isDaily };
 }
 

@@ -87,7 +87,7 @@ async function preview(session: Session, rows: readonly NewCategory[]): Promise<
   for (const [row, category] of matchRows(rows, rows.keys(), listed)) results.set(row, { state: 'exists', category });
   const toCreate = results.rowsIn(undefined).map((row) => results.numbered(row));
   const { skipped } = results.document();
-  return { dryRun: true, toCreate, skipped, estimate: estimate(toCreate.length, ledger.view(), clock.now()) };
+  return { dryRun: true, toCreate, skipped, estimate: estimate(toCreate.length, ledger.quota(), clock.now()) };
 }
 
 // Asks on a terminal, with the figures of a dry run.
@@ -119,7 +119,7 @@ async function send(session: Session, given: Pick<RunOptions, 'rows' | 'lock' | 
     ...given,
     maxRetries: session.options.maxRetries,
     timeoutMs: session.options.timeout,
-    hasQuota: () => ledger.view().nextAt === undefined,
-    onProgress: (results) => progress.status((room) => line(results.counts, ledger.view(), progress.waiting, room)),
+    hasQuota: () => ledger.quota().nextRequestAt === null,
+    onProgress: (results) => progress.status((room) => line(results.counts, ledger.quota(), progress.waiting, room)),
   });
 }
