@@ -13,9 +13,10 @@ import { BUILT_IN, checkProfileName, FIRST_ACTIVE, hasKey, isProfileName } from 
 const STALE_MS = 60_000;
 const ACTIVE = 'active';
 const PREFIX = 'profile-';
-const FIELDS = ['url', 'key', 'keyCommand', 'origin', 'active'] as const;
+const FIELDS = ['url', 'key', 'keyCommand', 'origin', ACTIVE] as const;
 
-type Settings = { readonly [Field in (typeof FIELDS)[number]]?: string };
+/** A profile, or the name of the active one. */
+type Settings = { readonly [Field in (typeof FIELDS)[number]]?: string | undefined };
 
 export type ProfileStore = ReturnType<typeof openConfStore>;
 
@@ -32,8 +33,6 @@ export function openConfStore(dir: string) {
       cwd: dir,
       configName: file,
       configFileMode: 0o600,
-      accessPropertiesByDotNotation: false,
-      serialize: (settings) => `${JSON.stringify(settings, undefined, 2)}\n`,
       deserialize: (text) => parseSettings(text, pathOf(file)),
     });
 
@@ -84,17 +83,14 @@ export function openConfStore(dir: string) {
   const store = {
     /** All profile names, the built-in ones first; no file is read. */
     names: (): readonly string[] => [...BUILT_IN, ...saved().sort()],
-    get(name: string): StoredProfile | undefined {
-      const settings = read(PREFIX + checkProfileName(name));
-      return settings && { ...settings, name };
-    },
+    get: (name: string): StoredProfile | undefined => read(PREFIX + checkProfileName(name)),
     /** Replaces the saved profile. */
-    save: ({ name, ...settings }: StoredProfile): void => write(PREFIX + checkProfileName(name), settings as Settings),
+    save: (name: string, profile: StoredProfile): void => write(PREFIX + checkProfileName(name), profile),
     /** Removes the key or key command and keeps the URL. @returns whether there was one */
     removeKey(name: string): boolean {
       const profile = store.get(name);
       if (!hasKey(profile)) return false;
-      store.save({ name, url: profile?.url });
+      store.save(name, { url: profile?.url });
       guarded(dir, 'write', () => removeAll(`${PREFIX}${name}.json.`));
       return true;
     },
@@ -135,7 +131,6 @@ export function openConfStore(dir: string) {
 function isUsable(path: string): boolean {
   const stats = fs.statSync(path, { throwIfNoEntry: false });
   if (!stats) return false;
-  if (!stats.isFile()) throw damagedFile(path, 'is not a regular file');
   const user = process.getuid?.();
   if (user === undefined) return true;
   if (stats.uid !== user && stats.uid !== 0) {

@@ -5,14 +5,13 @@ import { escapeControls } from '../escape.ts';
 import { looksLikeKey } from '../redact.ts';
 
 export interface StoredProfile {
-  readonly name: string;
   /** The base URL, as `parseBaseUrl` returns it. */
   readonly url?: string | undefined;
-  readonly key?: string;
+  readonly key?: string | undefined;
   /** The command that prints the key, if no key is saved. */
-  readonly keyCommand?: string;
+  readonly keyCommand?: string | undefined;
   /** The scheme, host and port that the key may be sent to. */
-  readonly origin?: string;
+  readonly origin?: string | undefined;
 }
 
 export function hasKey(profile: StoredProfile | undefined): boolean {

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest';
 import type { ProfileStore } from '../../src/profiles/conf-store.ts';
 import { openConfStore } from '../../src/profiles/conf-store.ts';
 import { resolveTarget } from '../../src/profiles/credentials.ts';
-import type { StoredProfile } from '../../src/profiles/store.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { world } from '../support/world.ts';
 
@@ -12,19 +11,19 @@ const KEY = 'stored-key-0001';
 const printing = (key: string): string => `"${process.execPath}" -p '"${key}"'`;
 const own = { url: 'https://a.example/v1', key: KEY, origin: 'https://a.example' };
 const { key: _, ...keyless } = own;
-const PROFILES: readonly StoredProfile[] = [
-  { name: 'production', ...own },
-  { name: 'farm', ...own, url: 'https://a.example/farm/v1' },
-  { name: 'command', ...keyless, keyCommand: printing('k-1') },
-  { name: 'keyless', url: 'https://a.example/v1' },
-  { name: 'malformed', ...own, key: 'a b' },
-  { name: 'edited', ...own, url: 'https://evil.example/v1' },
-  { name: 'no-origin', url: own.url, key: KEY },
-];
+const PROFILES = {
+  production: own,
+  farm: { ...own, url: 'https://a.example/farm/v1' },
+  command: { ...keyless, keyCommand: printing('k-1') },
+  keyless: { url: 'https://a.example/v1' },
+  malformed: { ...own, key: 'a b' },
+  edited: { ...own, url: 'https://evil.example/v1' },
+  'no-origin': { url: own.url, key: KEY },
+};
 
-function saved(active?: string, profiles = PROFILES): ProfileStore {
+function saved(active?: string): ProfileStore {
   const store = openConfStore(join(tempDir(), 'config'));
-  for (const profile of profiles) store.save(profile);
+  for (const [name, profile] of Object.entries(PROFILES)) store.save(name, profile);
   if (active !== undefined) store.activate(active);
   return store;
 }

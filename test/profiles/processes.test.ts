@@ -17,7 +17,7 @@ const { openConfStore } = await import(process.argv[2]);
 const [dir, name, count] = process.argv.slice(3);
 const store = openConfStore(dir);
 for (let n = 1; n <= Number(count); n++) {
-  await store.save({ name, url: 'https://a.example/v1', key: 'key-' + n + '-'.repeat(1000), origin: 'https://a.example' });
+  await store.save(name, { url: 'https://a.example/v1', key: 'key-' + n + '-'.repeat(1000), origin: 'https://a.example' });
   process.stdout.write(n + '\\n');
 }`;
 

@@ -18,7 +18,7 @@ export const KEY = 'sk_secret_0123456789abcdef';
 export function savedPlace(url: string, env: Record<string, string> = {}, keyCommand?: string): Place {
   const at = place(env);
   const secret = keyCommand === undefined ? { key: KEY } : { keyCommand };
-  openConfStore(join(at.dir, 'config')).save({ name: 'production', url, origin: new URL(url).origin, ...secret });
+  openConfStore(join(at.dir, 'config')).save('production', { url, origin: new URL(url).origin, ...secret });
   return at;
 }
 

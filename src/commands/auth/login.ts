@@ -51,7 +51,7 @@ export const loginAction: Action<LoginOptions, LoginResult> = {
     const key = keyCommand === undefined ? await readKey(session, profile) : await printedKey(session, options);
     if (key !== null) session.context.redactor.add(key);
     if (key !== null && verified) await verify(session, profile, key, address.url);
-    store.save({ name: profile, ...address, ...(keyCommand === undefined ? { key: key ?? '' } : { keyCommand }) });
+    store.save(profile, { ...address, ...(keyCommand === undefined ? { key: key ?? '' } : { keyCommand }) });
     if (activated) store.activate(profile);
     const override = keyVariable(env);
     if (override) await session.warn(`${override} is set and overrides the saved key`);
