@@ -1,5 +1,6 @@
 // Runs a command that prints the API key: `pass`, `op`, a keychain or a vault.
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { parseArgsStringToArgv } from 'string-argv';
 import { PetstoreError, systemReason } from '../errors.ts';
@@ -32,17 +33,13 @@ export async function runKeyCommand(commandLine: string, from: string, context: 
   const ended = new AbortController();
   const pause = (ms: number) => clock.sleep(ms, AbortSignal.any([ended.signal, signal]));
   try {
-    const closed = new Promise<void>((resolve) => child.on('close', () => resolve()));
-    const failure = await Promise.race([
-      new Promise<string | undefined>((resolve) => {
-        child.on('error', (error: NodeJS.ErrnoException) =>
-          resolve(error.code === 'ENOENT' ? 'command not found' : systemReason(error)),
-        );
-        child.on('exit', (code, killedBy) => resolve(code === 0 ? undefined : `exit code ${code ?? killedBy}`));
-      }),
-      pause(TIMEOUT_MS).then(() => 'no key within 30s'),
-    ]);
-    if (child.pid !== undefined) await Promise.race([closed, pause(DRAIN_MS)]);
+    const closed = once(child, 'close').catch(() => undefined);
+    const exited = once(child, 'exit').then(
+      ([code, killedBy]) => (code === 0 ? undefined : `exit code ${code ?? killedBy}`),
+      (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? 'command not found' : systemReason(error)),
+    );
+    const failure = await Promise.race([exited, pause(TIMEOUT_MS).then(() => 'no key within 30s')]);
+    await Promise.race([closed, pause(DRAIN_MS)]);
     const [key = ''] = stdout()
       .replace(/^\ufeff/, '')
       .split(/\r?\n/, 1);
