@@ -149,13 +149,3 @@ test('the data of a sandbox does not contain the key', async () => {
   await create({ name: 'dog' });
   expect(readFileSync(`${dataFile}.1.log`, 'latin1')).not.toContain(KEY.slice(0, 12));
 });
-
-test('a sandbox on a busy port keeps the data in spite of --reset', async () => {
-  const dataFile = join(tempDir(), 'data');
-  const first = await startTestSandbox({ data: dataFile });
-  await first.create({ name: 'dog' });
-  await expect(startTestSandbox({ data: dataFile, port: first.port, reset: true })).rejects.toMatchObject({
-    kind: 'usage',
-  });
-  expect((await first.list()).json).toHaveLength(1);
-});
