@@ -7,20 +7,13 @@ export interface Limit {
   readonly windowMs: number;
 }
 
-export type PlanName = 'free' | 'pro' | 'business' | 'enterprise';
-
-const perMinuteAndDay = (minute: number, day: number): readonly Limit[] => [
-  { count: minute, windowMs: 60_000 },
-  { count: day, windowMs: 86_400_000 },
-];
-
 /** The service's enterprise plan has custom limits (docs/service.md); here it is unlimited. */
-export const PLANS: Readonly<Record<PlanName, readonly Limit[]>> = {
-  free: perMinuteAndDay(60, 1_000),
-  pro: perMinuteAndDay(300, 10_000),
-  business: perMinuteAndDay(1_000, 100_000),
-  enterprise: [],
-};
+export const PLANS: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ['free', ['60/1m', '1000/1d']],
+  ['pro', ['300/1m', '10000/1d']],
+  ['business', ['1000/1m', '100000/1d']],
+  ['enterprise', []],
+]);
 
 /**
  * Parses a limit such as `60/6s` or `5/10` (seconds).

@@ -3,7 +3,6 @@ import { randomInt } from 'node:crypto';
 import { checkPath, invalidValue, wholeNumber } from '../check-options.ts';
 import { PetstoreError } from '../errors.ts';
 import { parseFault } from './faults.ts';
-import type { Limit, PlanName } from './limiter.ts';
 import { PLANS, parseLimit } from './limiter.ts';
 
 /** Not a secret: the sandbox listens on loopback only and rejects web pages. */
@@ -16,12 +15,6 @@ export type GivenSettings = Readonly<Partial<Record<(typeof OPTIONS)[number], un
 
 /** How the caller spells an option, for messages: `--limit` or `limits`. */
 export type NameOption = (option: string) => string;
-
-interface Limited {
-  readonly plan: PlanName | 'custom';
-  /** All of them apply; none means unlimited. */
-  readonly limits: readonly Limit[];
-}
 
 export type Settings = ReturnType<typeof readSettings>;
 
@@ -38,16 +31,21 @@ export function readSettings(given: GivenSettings, nameOf: NameOption) {
   };
 }
 
-function readLimits({ limits, plan }: GivenSettings, nameOf: NameOption): Limited {
-  const custom = texts(limits, nameOf('limits')).map((text) => parseLimit(text, nameOf('limits')));
-  if (custom.length > 0 && plan !== undefined) {
+// All limits apply; none means unlimited.
+function readLimits({ limits: given, plan }: GivenSettings, nameOf: NameOption) {
+  const custom = texts(given, nameOf('limits'));
+  const isCustom = custom.length > 0;
+  if (isCustom && plan !== undefined) {
     const message = `${nameOf('plan')} and ${nameOf('limits')} cannot be combined`;
     throw new PetstoreError('usage', message, { hint: 'use one of them' });
   }
-  if (custom.length > 0) return { plan: 'custom', limits: custom };
-  const name = Object.keys(PLANS).find((one): one is PlanName => one === (plan ?? 'free'));
-  if (name) return { plan: name, limits: PLANS[name] };
-  throw invalidValue(plan, nameOf('plan'), `use ${Object.keys(PLANS).join(', ')}`);
+  const rates = isCustom ? custom : PLANS.get(plan ?? 'free');
+  if (!rates) throw invalidValue(plan, nameOf('plan'), `use ${[...PLANS.keys()].join(', ')}`);
+  return {
+    plan: isCustom ? 'custom' : String(plan ?? 'free'),
+    rates,
+    limits: rates.map((text) => parseLimit(text, nameOf('limits'))),
+  };
 }
 
 // The message does not repeat the text, which may be a real key.

@@ -5,11 +5,10 @@ import type { Action } from '../../command.ts';
 import { loadPrinter } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
-import { formatDuration, formatNumber } from '../../format.ts';
+import { formatNumber } from '../../format.ts';
 import type { Context } from '../../io.ts';
 import type { View } from '../../output/view.ts';
 import { sandboxDataFile } from '../../profiles/paths.ts';
-import type { PlanName } from '../../sandbox/limiter.ts';
 import type { RequestRecord, ServerOptions } from '../../sandbox/server.ts';
 import { startServer } from '../../sandbox/server.ts';
 import { isWindowsShell, quoteForPosix, quoteForPowerShell } from '../../shell-quote.ts';
@@ -26,7 +25,9 @@ interface SandboxInfo {
   readonly url: string;
   readonly key: string;
   readonly keys: readonly string[];
-  readonly plan: PlanName | 'custom';
+  readonly plan: string;
+  /** The limits as a user types them. */
+  readonly rates: readonly string[];
   readonly limits: readonly { readonly requests: number; readonly seconds: number }[];
   readonly data: string;
   readonly faults: readonly string[];
@@ -35,8 +36,9 @@ interface SandboxInfo {
 }
 
 const viewFor = (powershell: boolean): View<SandboxInfo> => ({
+  json: ({ rates: _, ...info }) => info,
   *text(info, { style }) {
-    yield `Pet store sandbox, plan ${info.plan}: ${limitsText(info)}\n\n`;
+    yield `Pet store sandbox, plan ${info.plan}: ${info.rates.join(', ') || 'unlimited'}\n\n`;
     yield `  URL   ${info.url}\n`;
     for (const key of info.keys) yield `  key   ${escapeControls(key)}\n`;
     yield `  data  ${escapeControls(info.data)}\n`;
@@ -65,9 +67,9 @@ export const serveAction: Action<ServeOptions, SandboxInfo> = {
     const server = await startServer({ ...more, limits, keys, faults, data, nameOf, clock, ...log });
     try {
       // Printed here, because this function returns only when the server ends.
-      const { baseUrl: url, key, keys, plan, seed } = server;
+      const { baseUrl: url, key, keys, plan, rates, seed } = server;
       const limits = server.limits.map(({ count, windowMs }) => ({ requests: count, seconds: windowMs / 1000 }));
-      await print({ url, key, keys, plan, limits, data, faults, ...(faults.length > 0 && { seed }) });
+      await print({ url, key, keys, plan, rates, limits, data, faults, ...(faults.length > 0 && { seed }) });
       if (!signal.aborted) await once(signal, 'abort');
     } finally {
       await server.close();
@@ -77,19 +79,6 @@ export const serveAction: Action<ServeOptions, SandboxInfo> = {
   },
   view: viewFor(false),
 };
-
-function limitsText({ limits }: SandboxInfo): string {
-  const texts = limits.map(({ requests, seconds }, index) => {
-    return `${formatNumber(requests)}${index === 0 ? ' requests' : ''} per ${period(seconds)}`;
-  });
-  return texts.join(', ') || 'unlimited';
-}
-
-function period(seconds: number): string {
-  if (seconds === 60) return 'minute';
-  if (seconds === 86_400) return 'day';
-  return seconds < 1 ? `${seconds * 1000}ms` : formatDuration(seconds * 1000);
-}
 
 function requestLog({ clock, stderr }: Context) {
   return ({ method, path, status, remaining, fault }: RequestRecord): void => {

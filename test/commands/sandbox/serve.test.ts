@@ -38,7 +38,7 @@ const get = (url: string, key: string, path = '/categories'): Promise<Response> 
 
 test('`petstore sandbox` prints its limits and `export` lines, and an interruption ends it with 130 and no error', async () => {
   const { out, err, url, key, stop } = await serve(['--quiet']);
-  expect(out()).toContain('plan free: 60 requests per minute, 1,000 per day');
+  expect(out()).toContain('plan free: 60/1m, 1000/1d\n');
   expect(out()).toContain(`\n  export PETSTORE_BASE_URL=${url}\n  export PETSTORE_API_KEY=sandbox_`);
   const response = await get(url, key);
   expect([response.status, await response.text()]).toEqual([200, '[]']);
@@ -82,8 +82,8 @@ test('`sandbox --json` prints one document and no request log', async () => {
 
 test.each([
   [['--plan', 'enterprise'], 'plan enterprise: unlimited'],
-  [['--limit', '3/500ms'], 'plan custom: 3 requests per 500ms'],
-  [['--limit', '60/6s', '--limit', '1000/1d'], 'plan custom: 60 requests per 6s, 1,000 per day'],
+  [['--limit', '3/500ms'], 'plan custom: 3/500ms'],
+  [['--limit', '60/6s', '--limit', '1000/1d'], 'plan custom: 60/6s, 1000/1d'],
 ])('`sandbox` with %j announces "%s"', async (args, announced) => {
   const { out } = await serve(args);
   expect(out()).toContain(`Pet store sandbox, ${announced}\n`);
