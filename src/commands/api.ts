@@ -145,8 +145,6 @@ function head({ response: { status, headers }, include }: RawResponse): string {
   return `HTTP/1.1 ${status}\r\n${lines.join('\r\n')}\r\n\r\n`;
 }
 
-const LONGEST_NOTICE = 300;
-
 /**
  * Describes the markers of one response (RFC 9745, RFC 8594), and deprecations stated in docs/service.md.
  * @param method upper case
@@ -165,7 +163,7 @@ export function deprecationNotices(method: string, path: string, headers: HttpHe
   if (method === 'GET' && /^\/pets\/[^/?]+(?:\?|$)/.test(path) && headers['deprecation'] === undefined)
     notices.push("is deprecated according to the service's documentation and will be removed");
   const operation = `${method} ${path.replace(/\?.*$/s, '')}`;
-  return notices.map((notice) => escapeControls(`${operation} ${notice}`.slice(0, LONGEST_NOTICE)));
+  return notices.map((notice) => escapeControls(`${operation} ${notice}`));
 }
 
 // RFC 9745: "@" and a Unix time; its drafts had an HTTP date, or "true". Anything else is returned as it is.
