@@ -79,7 +79,7 @@ test.each<
   ['a closed port', () => at('http://127.0.0.1:9/v1'), 6, 'connection', 'refused (TCP)', 'check the host and port'],
   ['an unknown host', () => at('https://nowhere.invalid/v1'), 6, 'connection', 'resolved (DNS)', 'check the host name'],
   ['http in place of https', (url) => at(url.replace('http', 'https')), 6, 'connection', ' (TLS)', 'serves https'],
-  ['a closed proxy', () => proxied('http://127.0.0.1:9'), 6, 'connection', 'cannot connect to proxy 127.0.0.1:9', ''],
+  ['a closed proxy', () => proxied('http://ann:sk_secret_@127.0.0.1:9'), 6, 'connection', 'proxy 127.0.0.1:9', ''],
   ['an invalid proxy', () => proxied('ftp://proxy'), 2, 'proxy', 'HTTPS_PROXY', ''],
   ['a rejected key', at, 3, 'api_key', 'No.', 'PETSTORE_API_KEY', { response: [UNAUTHORIZED, 401] }],
   ['a web page', at, 7, 'connection', '', '', { response: ['<html>'] }],

@@ -77,6 +77,14 @@ test('a request to a host that does not exist counts as not sent', async () => {
   expect(await failure('https://no-such-host.invalid/v1', POST)).toMatchObject({ requestSent: false });
 });
 
+test('a request whose connection is never established times out and counts as not sent', async () => {
+  // Without a TLS handshake there is no connection.
+  const { port, close } = await startTcpServer(() => undefined);
+  onTestFinished(close);
+  const error = await failure(`https://127.0.0.1:${port}/v1`, POST, { timeoutMs: 200 });
+  expect(error).toMatchObject({ reason: 'timeout', requestSent: false });
+});
+
 test('the error of an aborted attempt reports whether the request was sent', async () => {
   const abort = new AbortController();
   const { url } = await serve(() => abort.abort());

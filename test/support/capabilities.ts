@@ -14,8 +14,6 @@ export const hasModes = posix;
 export const hasSignals = posix;
 /** Symbolic links without privileges. */
 export const hasSymlinks = posix;
-/** Listeners that ignore connections when their queue is full; Windows rejects them. */
-export const hasSilentBacklog = posix;
 export const hasDevices = existsSync('/dev/zero');
 export const hasDevFull = existsSync('/dev/full');
 /** File names that differ in case; Windows and macOS ignore case by default. */
