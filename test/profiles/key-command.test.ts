@@ -36,6 +36,17 @@ test('the stderr of a key command is shown with control characters escaped, and 
   expect(await run(script(code))).toEqual(['k', 'touch␛[31m the key\n']);
 });
 
+test.runIf(hasShell)('a key command receives no key, and neither URL nor password of the state server', async () => {
+  const env = {
+    PETSTORE_API_KEY: 'hidden',
+    PETSTORE_STATE_URL: 'redis://u:hidden@h',
+    PETSTORE_STATE_PASSWORD: 'hidden',
+  };
+  const [, seen] = await run(`sh -c 'env >&2; echo k'`, { env });
+  expect(seen).toContain('PETSTORE_STATE_DIR');
+  expect(seen).not.toContain('hidden');
+});
+
 test.runIf(hasShell).each([
   ['prints the key', 0],
   ['prints the key and fails', 3],

@@ -3,7 +3,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createClient } from '../../src/client.ts';
-import { hasSignals } from '../support/capabilities.ts';
 import { IdleClock } from '../support/fake-clock.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import { place } from '../support/processes.ts';
@@ -131,15 +130,4 @@ withServer('a create succeeds with a warning if another program uses the ledger 
   const { code, err } = await create();
   const warning = `cannot use state server 127.0.0.1:${shared.port} (key "${key}" holds other data)`;
   expect([code, err.match(/^warning: .*$/gm)]).toEqual([0, [expect.stringContaining(warning)]]);
-});
-
-test.runIf(hasSignals)('a key command receives neither the URL nor the password of the state server', async () => {
-  const at = place({ PETSTORE_BASE_URL: service.url, PETSTORE_STATE_URL: 'redis://user:url-password@127.0.0.1:1/0' });
-  at.env['PETSTORE_STATE_PASSWORD'] = 'own-password';
-  at.env['PETSTORE_API_KEY_COMMAND'] = `sh -c 'env > seen; echo ${KEY}'`;
-  const { code } = await petstore(at, ['categories', 'list', '--json']);
-  expect(code).toBe(0);
-  const seen = readFileSync(join(at.dir, 'seen'), 'utf8');
-  expect(seen).toContain('PETSTORE_STATE_DIR');
-  expect(seen).not.toMatch(/url-password|own-password/);
 });
