@@ -175,7 +175,7 @@ export function toPetstoreError(error: unknown, stateDir?: string): PetstoreErro
   if (error instanceof PetstoreError) return error;
   const { syscall = '', path } = (error ?? {}) as NodeJS.ErrnoException;
   // Errors of an open file have no path.
-  const isFile = path !== undefined || /^(?:read|write|close|f[a-z]+)$/.test(syscall);
+  const isFile = path !== undefined || /^(?:read|write|close|f[a-z]+|uv_cwd)$/.test(syscall);
   const variable = stateDir && path?.startsWith(stateDir) ? 'PETSTORE_STATE_DIR' : undefined;
   if (isFile && isSystemError(error)) return storageError(error, 'access', path ?? 'a file', variable);
   // Third-party messages may contain secrets: only the error's name is printed without --verbose.

@@ -117,15 +117,6 @@ function homeDir(env: Context['env']): string | undefined {
   }
 }
 
-function workingDir(env: Context['env']): string {
-  try {
-    return process.cwd();
-  } catch {
-    // The directory was deleted, which affects relative paths only.
-    return env['PWD'] ?? '/';
-  }
-}
-
 // Scripts run --version to check that petstore is installed, so it does not load the command tree.
 async function perform(context: Context): Promise<number> {
   if (/^(?:--version|-V)$/.test(context.args.join(' '))) {
@@ -145,7 +136,10 @@ async function main(): Promise<void> {
   const context: Context = {
     args: process.argv.slice(2),
     env,
-    cwd: workingDir(env),
+    // A getter because it throws in a directory that was deleted, where other commands work.
+    get cwd() {
+      return process.cwd();
+    },
     platform: process.platform,
     nodeVersion: process.versions.node,
     homeDir: homeDir(env),
