@@ -30,7 +30,7 @@ export class Session {
   readonly stateDir = (): string => stateDir(this.context);
   readonly profiles = lazy(async () => (await import('./profiles/conf-store.ts')).openConfStore(this.configDir()));
 
-  /** Resolves URL and key; from then on the key is redacted from all output. */
+  /** Resolves URL and key; from then on the key is redacted from all output. A login replaces it by a key that is not saved. */
   target = lazy(async () => {
     const { env, redactor } = this.context;
     const { profile } = this.options;
@@ -111,11 +111,6 @@ export class Session {
     const { createApi } = await import('./api/categories.ts');
     return createApi(await this.httpClient());
   });
-
-  /** Uses a key that is not saved yet. */
-  use(target: Target): void {
-    this.target = async () => target;
-  }
 
   /** Writes one line to stderr, except with `--quiet` or `--json`. */
   readonly notice = async (text: string): Promise<void> => {
