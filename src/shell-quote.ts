@@ -1,6 +1,5 @@
 // Formats command lines to paste, for the shell that a user is likely to use.
 import type { Context } from './io.ts';
-import { looksLikeKey } from './redact.ts';
 
 type ShellContext = Pick<Context, 'platform' | 'env'>;
 
@@ -9,7 +8,7 @@ export type FormatCommand = (...words: readonly string[]) => string;
 
 /** @param profile the value of `-p`, which is added to each command */
 export function createCommandFormatter(context: ShellContext, profile: string | undefined): FormatCommand {
-  const typed = profile === undefined ? [] : ['-p', looksLikeKey(profile) ? 'PROFILE' : profile];
+  const typed = profile === undefined ? [] : ['-p', profile];
   return (...words) => {
     const own = words.some((word) => /^(?:-p|--profile|--help$|--version$)/.test(word)) ? [] : typed;
     return `\`petstore ${[...words, ...own].map((word) => quoteForShell(word, context)).join(' ')}\``;
