@@ -6,29 +6,20 @@ import { EXIT_CODES } from './reference.ts';
 
 export type { ErrorKind };
 
-/**
- * An error in an input file; `row` counts data rows from 1.
- * @internal
- */
+/** An error in an input file; `row` counts data rows from 1. */
 export interface Problem {
   readonly line: number;
   readonly row?: number | undefined;
   readonly message: string;
 }
 
-/**
- * Whether the service processed the failed request; `late`: it may still process it after the error.
- * @internal
- */
+/** Whether the service processed the failed request; `late`: it may still process it after the error. */
 export type Processed = 'no' | 'perhaps' | 'late';
 
 export interface Hint {
   /** One action for the user, as an imperative phrase. The client library shows it without the command. */
   readonly hint?: string | undefined;
-  /**
-   * The words of the command that does what the hint says.
-   * @internal
-   */
+  /** The words of the command that does what the hint says. */
   readonly command?: readonly string[] | undefined;
 }
 
@@ -37,20 +28,11 @@ export interface ErrorFacts extends Hint {
   readonly serviceMessage?: string | undefined;
   readonly status?: number | undefined;
   readonly retryAt?: number | undefined;
-  /**
-   * Default: `perhaps` for the kinds `unknown_outcome` and `internal`, otherwise `no`.
-   * @internal
-   */
+  /** Default: `perhaps` for the kinds `unknown_outcome` and `internal`, otherwise `no`. */
   readonly processed?: Processed | undefined;
-  /**
-   * All errors in an input file.
-   * @internal
-   */
+  /** All errors in an input file. */
   readonly problems?: readonly Problem[] | undefined;
-  /**
-   * Overrides the kind's exit code (143 after SIGTERM, 129 after SIGHUP).
-   * @internal
-   */
+  /** Overrides the kind's exit code (143 after SIGTERM, 129 after SIGHUP). */
   readonly exitCode?: number | undefined;
   /** True if nothing is to be printed, for example after a prompt was answered with "no". */
   readonly silent?: boolean | undefined;
@@ -125,28 +107,18 @@ export class PetstoreError extends Error {
   }
 }
 
-/**
- * Returns a copy with another message and, if given, another hint, which replaces the command too.
- * @internal
- */
+/** Returns a copy with another message and, if given, another hint, which replaces the command too. */
 export function rephrase(error: PetstoreError, message: string, hint?: string): PetstoreError {
   return new PetstoreError(error.kind, message, { ...error.facts, ...(hint && { hint, command: undefined }) });
 }
 
-/**
- * Explains the error of a system call.
- * @returns for example "not a directory"; the code if the system does not explain it
- * @internal
- */
+/** Explains the error of a system call, for example "not a directory"; the code if the system does not explain it. */
 export function systemReason(error: unknown): string {
   const { errno = 0, code, message } = error as NodeJS.ErrnoException;
   return getSystemErrorMap().get(errno)?.[1] ?? code ?? message;
 }
 
-/**
- * Whether a system call failed; Node.js marks wrong arguments by other codes.
- * @internal
- */
+/** Whether a system call failed; Node.js marks wrong arguments by other codes. */
 export function isSystemError(error: unknown): boolean {
   return /^E[A-Z0-9]+$/.test(String((error as NodeJS.ErrnoException | undefined)?.code));
 }
@@ -154,7 +126,6 @@ export function isSystemError(error: unknown): boolean {
 /**
  * The error of a file system call.
  * @param variable names the directory that the file is in, for example PETSTORE_STATE_DIR
- * @internal
  */
 export function storageError(cause: unknown, doing: string, path: string, variable?: string): PetstoreError {
   const full = /^(?:ENOSPC|EDQUOT)$/.test((cause as NodeJS.ErrnoException).code ?? '');
@@ -169,7 +140,6 @@ export function storageError(cause: unknown, doing: string, path: string, variab
 /**
  * Converts any thrown value to an error of this program.
  * @param stateDir for the hint about a file in it
- * @internal
  */
 export function toPetstoreError(error: unknown, stateDir?: string): PetstoreError {
   if (error instanceof PetstoreError) return error;

@@ -51,7 +51,6 @@ export interface GlobalOptions {
   readonly color: boolean;
 }
 
-/** @internal */
 export interface GlobalOption {
   /** In commander's syntax. */
   readonly flags: string;
@@ -62,7 +61,6 @@ export interface GlobalOption {
   readonly fallback?: string | undefined;
 }
 
-/** @internal */
 export const GLOBAL_OPTIONS: readonly GlobalOption[] = [
   {
     flags: '-p, --profile <name>',
