@@ -52,7 +52,7 @@ function problemOf(error: Error, requestSent: boolean): Problem {
   const known = PROBLEMS[code];
   if (known) return known;
   const system = [...getSystemErrorMap().values()].find(([name]) => name === code);
-  if (system) return ['connect', system[1]];
+  if (system) return requestSent ? CLOSED : ['connect', system[1]];
   return requestSent
     ? NOT_HTTP
     : ['connect', code === '' ? 'the connection failed' : `the connection failed (${code})`];

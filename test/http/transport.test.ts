@@ -142,16 +142,17 @@ test('an attempt whose beforeSend throws once it is connected sends nothing', as
 });
 
 test.each([
-  [{ code: 'ENETUNREACH' }, 'connect', 'network is unreachable'],
-  [{ code: 'ETIMEDOUT' }, 'connect', 'the connection timed out'],
-  [{ code: 'ERR_ODD' }, 'connect', 'the connection failed (ERR_ODD)'],
-  [{ code: 'CERT_HAS_EXPIRED' }, 'tls', 'the certificate has expired'],
-  [{ code: 'ERR_TLS_CERT_ALTNAME_INVALID' }, 'tls', 'the certificate is for another host name'],
-  [{ code: 'SELF_SIGNED_CERT_IN_CHAIN' }, 'tls', 'the certificate is not trusted'],
-  [{ code: 'EPROTO' }, 'tls', 'the TLS handshake failed'],
-])('the connection error %j is reported as %s: %s', (error, reason, message) => {
-  const thrown = Object.assign(new Error('connect'), error);
-  expect(toTransportError(thrown, false)).toMatchObject({ reason, requestSent: false, message });
+  ['ENETUNREACH', false, 'connect', 'network is unreachable'],
+  ['ENETUNREACH', true, 'reset', 'the connection closed before a response arrived'],
+  ['ETIMEDOUT', false, 'connect', 'the connection timed out'],
+  ['ERR_ODD', false, 'connect', 'the connection failed (ERR_ODD)'],
+  ['CERT_HAS_EXPIRED', false, 'tls', 'the certificate has expired'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', false, 'tls', 'the certificate is for another host name'],
+  ['SELF_SIGNED_CERT_IN_CHAIN', false, 'tls', 'the certificate is not trusted'],
+  ['EPROTO', false, 'tls', 'the TLS handshake failed'],
+])('the error %s (request sent: %s) is reported as %s: %s', (code, requestSent, reason, message) => {
+  const thrown = Object.assign(new Error('connect'), { code });
+  expect(toTransportError(thrown, requestSent)).toMatchObject({ reason, requestSent, message });
 });
 
 const INVALID = 'the service sent an invalid HTTP response';

@@ -1,10 +1,13 @@
 // The built program over TLS, directly and through a proxy.
+import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { compile } from '../support/compile.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import type { Place } from '../support/processes.ts';
+import { BASE_ENV, ended } from '../support/processes.ts';
 import { KEY, petstore, savedPlace } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_CERT, TEST_KEY } from '../support/tls.ts';
@@ -46,6 +49,17 @@ test('petstore authenticates to a proxy without sending it the API key', async (
   const tunnel = { path: 'pets.example:443', headers: { 'proxy-authorization': authorization } };
   expect(proxy.requests).toMatchObject([tunnel, tunnel]);
   expect(JSON.stringify(proxy.requests)).not.toContain(KEY);
+});
+
+test('a tunnel that was opened in time stays open after the time limit', async () => {
+  const script = `
+const { openTunnel } = await import(process.argv[1]);
+const socket = await openTunnel(new URL(process.argv[2]), { host: 'pets.example', hostname: 'pets.example' }, 1500);
+setTimeout(() => socket.write('GET /v1/categories HTTP/1.1\\r\\nHost: pets.example\\r\\n\\r\\n'), 1700);
+socket.once('data', (data) => process.stdout.write(data.subarray(0, 12)) && socket.destroy());`;
+  const args = ['--input-type=module', '-e', script, compile('src/http/proxy-tunnel.ts'), `http://${proxyHost}`];
+  const child = spawn(process.execPath, args, { env: { ...BASE_ENV, NODE_EXTRA_CA_CERTS: certificate } });
+  expect(await ended(child)).toMatchObject({ code: 0, out: 'HTTP/1.1 401', err: '' });
 });
 
 test('NODE_TLS_REJECT_UNAUTHORIZED=0 does not make petstore trust a certificate', async () => {
