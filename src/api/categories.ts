@@ -1,15 +1,16 @@
 // The category operations, list and create; every response is checked (docs/service.md, endpoints).
 import { PetstoreError } from '../errors.ts';
 import type { HttpClient } from '../http/http-client.ts';
-import { CHECK_URL, responseError, unknownOutcome } from '../http/request-errors.ts';
+import { responseError, unknownOutcome } from '../http/request-errors.ts';
 import type { HttpRequest, HttpResponse } from '../http/types.ts';
-import { DecodeError, decodeCategory, decodeJson, decodeList } from './decode.ts';
+import { decodeCreated, decodeList } from './decode.ts';
 import type { Category, NewCategory } from './types.ts';
 
 type Sender = Pick<HttpClient, 'send'>;
 
 /** The request of the list. */
 export const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
+const CREATE: HttpRequest = { method: 'POST', path: '/categories', safe: false };
 
 export type Api = ReturnType<typeof createApi>;
 
@@ -29,7 +30,20 @@ export function createApi(client: Sender) {
        * `POST /categories`: the category as created.
        * @param beforeSend called just before the first byte is sent; may throw to prevent sending
        */
-      create: (input: NewCategory, beforeSend?: () => void) => create(client, input, beforeSend),
+      async create({ name, description }: NewCategory, beforeSend?: () => void): Promise<Category> {
+        // Leave out all other fields: the service assigns the id.
+        const body = JSON.stringify({ name, description });
+        const request: HttpRequest = { ...CREATE, body, creates: name, beforeSend };
+        const response = await client.send(request);
+        const { status } = response;
+        if (status !== 201 && status !== 200) throw responseError(request, response);
+        try {
+          return decodeCreated(response);
+        } catch (error) {
+          if (!(error instanceof PetstoreError)) throw error;
+          throw unknownOutcome(request, `${error.message} (${status})`, { status });
+        }
+      },
     },
   };
 }
@@ -37,35 +51,5 @@ export function createApi(client: Sender) {
 /** @throws PetstoreError of the kind that matches the status; `service` if the body is not a list of categories */
 export function categoriesOf(response: HttpResponse): readonly Category[] {
   if (response.status !== 200) throw responseError(LIST, response);
-  try {
-    return decodeList(response.body, response.headers);
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error;
-    throw new PetstoreError('service', `invalid response: ${error.message}`, {
-      status: 200,
-      ...(error.foreign && CHECK_URL),
-    });
-  }
-}
-
-async function create(client: Sender, input: NewCategory, beforeSend: (() => void) | undefined): Promise<Category> {
-  // Leave out all other fields: the service assigns the id.
-  const body = JSON.stringify({ name: input.name, description: input.description });
-  const request: HttpRequest = {
-    method: 'POST',
-    path: '/categories',
-    body,
-    safe: false,
-    creates: input.name,
-    beforeSend,
-  };
-  const response = await client.send(request);
-  if (response.status !== 201 && response.status !== 200) throw responseError(request, response);
-  try {
-    return decodeCategory(decodeJson(response.body, response.headers));
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error;
-    const { status } = response;
-    throw unknownOutcome(request, `the service returned ${status} with an invalid body (${error.message})`, { status });
-  }
+  return decodeList(response);
 }

@@ -1,28 +1,29 @@
 // Decoding of responses: every digit and field is kept, and errors name the problem without quoting the response.
 import { expect, test } from 'vitest';
-import { DecodeError, decodeCategory, decodeJson, decodeList } from '../../src/api/decode.ts';
-import type { Category } from '../../src/api/types.ts';
+import { decodeCreated, decodeList } from '../../src/api/decode.ts';
+import type { HttpResponse } from '../../src/http/types.ts';
 import { stringifyJson } from '../../src/json.ts';
 
-const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const response = (body: string | Uint8Array, headers = {}): HttpResponse => {
+  return { status: 200, headers, body: Buffer.from(body), receivedAt: 0, sentAt: 0 };
+};
+const list = (...args: Parameters<typeof response>) => decodeList(response(...args));
 
-const list = async (text: string, headers = {}): Promise<readonly Category[]> => decodeList(bytes(text), headers);
-
-test('an id keeps every digit up to the largest int64', async () => {
-  const [category] = await list('[{"id":9223372036854775807,"name":"dog"}]');
+test('an id keeps every digit up to the largest int64', () => {
+  const [category] = list('[{"id":9223372036854775807,"name":"dog"}]');
   expect(category?.id).toBe(9223372036854775807n);
   expect(stringifyJson(category)).toBe('{"id":9223372036854775807,"name":"dog"}');
 });
 
 test('additional fields are kept, with exact integers and unusual names', () => {
   const text = '{"id":1,"name":"dog","legs":4.5,"__proto__":{"polluted":true},"big":12345678901234567890}';
-  const category = decodeCategory(decodeJson(bytes(text), {}));
+  const category = decodeCreated(response(text));
   expect(stringifyJson(category)).toBe(text);
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
 });
 
-test('a description of null counts as absent, and a byte order mark is ignored', async () => {
-  expect(await list('\ufeff[{"id":1,"name":"dog","description":null}]')).toEqual([{ id: 1, name: 'dog' }]);
+test('a description of null counts as absent, and a byte order mark is ignored', () => {
+  expect(list('\ufeff[{"id":1,"name":"dog","description":null}]')).toEqual([{ id: 1, name: 'dog' }]);
 });
 
 const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
@@ -38,16 +39,17 @@ test.each([
     'item 1 of the list has no integer id',
   ]),
   [`[{"id":1,"name":"dog","x":${deep}}]`, 'JSON nested more than 100 levels deep'],
-])('the list %.40s is invalid: %s', async (text, message) => {
-  await expect(list(text)).rejects.toThrow(message);
+])('the list %.40s is invalid: %s', (text, problem) => {
+  const error = { kind: 'service', status: 200, message: `invalid response: ${problem}` };
+  expect(() => list(text)).toThrow(expect.objectContaining(error));
 });
 
-test('the error about a body that is not JSON names its media type, if known, and never quotes it', () => {
-  const html = bytes('<html>sk_live_secret</html>');
-  expect(() => decodeJson(html, { 'content-type': 'text/html; charset=utf-8' })).toThrow(
-    'expected JSON, got text/html',
-  );
-  expect(() => decodeJson(html, {})).toThrow(/^not valid JSON$/);
-  expect(() => decodeJson(bytes(''), {})).toThrow('expected JSON, got an empty body');
-  expect(() => decodeJson(Uint8Array.of(0x22, 0xff, 0x22), {})).toThrow(DecodeError);
+test.each([
+  ['<html>sk_live_secret</html>', { 'content-type': 'text/html; charset=utf-8' }, 'expected JSON, got text/html'],
+  ['<html>sk_live_secret</html>', {}, 'not valid JSON'],
+  ['', {}, 'expected JSON, got an empty body'],
+  [Uint8Array.of(0x22, 0xff, 0x22), {}, 'not UTF-8'],
+])('the error about the body %j with the headers %j names its media type, if known: %s', (body, headers, problem) => {
+  const error = { message: `invalid response: ${problem}`, hint: 'check the base URL' };
+  expect(() => list(body, headers)).toThrow(expect.objectContaining(error));
 });
