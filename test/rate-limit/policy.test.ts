@@ -105,16 +105,19 @@ test('a success, or a minute after a block without a refusal, resets the count o
   for (const one of [state, near, later]) waitsOf(one, silent, silent, silent);
   expect(play('7000 take a, 7010 bare a', state).block).toBeUndefined();
   expect(waitsOf(state, silent)).toEqual([1]);
-  const refusal = 'a wait=none from=backoff';
-  const { block } = play(`67000 take a, 67000 429 ${refusal}`, near);
+  const { block } = play(`67000 take a, 67000 429 a ${SILENT}`, near);
   expect(block).toMatchObject({ refusals: 4, until: START + 75_000 });
-  expect(play(`67000 take a, 67001 429 ${refusal}`, later).block).toMatchObject({ refusals: 1, until: START + 68_001 });
+  expect(play(`67000 take a, 67001 429 a ${SILENT}`, later).block).toMatchObject({
+    refusals: 1,
+    until: START + 68_001,
+  });
 });
 
 const OPEN = '0 take first, 0 ok first';
 const BARE = '0 take first, 0 bare first';
 /** `early` and `late` are in flight together, and `early` is refused for a second. */
 const REFUSED = `${OPEN}, 1 take early late, 100 429 early wait=1000`;
+const SILENT = 'wait=none from=backoff';
 /** A refusal because nothing is left. */
 const exhausted = (at: number, id: string, ms: number): string =>
   `${at} 429 ${id} limit=60 left=0 wait=${ms} from=reset reset=${ms}`;
@@ -149,6 +152,11 @@ test.each<[title: string, history: string, expected?: object]>([
   [
     'a refusal that was on its way longer than its ticket does not reopen a used-up window',
     `${OPEN} left=0, 10000 429 x wait=5000, 14999 is blocked 15000, 15000 is window 61000`,
+  ],
+  [
+    'a late refusal that states nothing does not prolong the doubled wait after a later one',
+    `${OPEN}, 1 take early late, 10 429 early ${SILENT}, 1010 take probe, 1010 429 probe ${SILENT}, ` +
+      `1020 429 late ${SILENT}, 1020 is blocked 3010`,
   ],
   ['an unknown request can extend a block', `${REFUSED}, 130 429 x wait=60000`, { block: { until: START + 60_130 } }],
   [
@@ -310,7 +318,7 @@ test.each<[title: string, history: string, expected?: object]>([
   ],
   [
     'idle time between two refusals does not widen the gap',
-    '0 take a, 0 429 a wait=none from=backoff, 3600000 take b, 3600000 429 b wait=none from=backoff',
+    `0 take a, 0 429 a ${SILENT}, 3600000 take b, 3600000 429 b ${SILENT}`,
     { pace: { widestMs: 1000 } },
   ],
 ])('%s', (_title, history, expected = {}) => {
