@@ -1,11 +1,16 @@
 // docs/node-api.md and the library, checked as an installed package: types, examples, bundles, and the surrounding program.
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { build, transform } from 'esbuild';
 import { beforeAll, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/start.ts';
-import { copyPackage, exec, PROJECT } from '../support/installed.ts';
 import { place } from '../support/processes.ts';
+import { BIN } from '../support/program.ts';
+
+const exec = promisify(execFile);
+const PROJECT = join(import.meta.dirname, '../..');
 
 // Each document's examples run in order against a new sandbox.
 const examples = ['README.md', 'docs/node-api.md'].flatMap((document) =>
@@ -22,7 +27,7 @@ const examples = ['README.md', 'docs/node-api.md'].flatMap((document) =>
 const at = place();
 const directory = join(at.dir, 'my projects');
 beforeAll(async () => {
-  copyPackage(join(directory, 'node_modules', 'petstore-cli'));
+  cpSync(join(BIN, '../..'), join(directory, 'node_modules', 'petstore-cli'), { recursive: true });
   symlinkSync(join(PROJECT, 'node_modules', 'vitest'), join(directory, 'node_modules', 'vitest'), 'junction');
   writeFileSync(join(directory, 'package.json'), '{"type":"module"}');
   for (const { file, text } of examples) writeFileSync(join(directory, file), text);

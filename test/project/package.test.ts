@@ -1,11 +1,15 @@
 // The installed package: content of the tarball, no dependencies, and a program that runs.
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { chmodSync, cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
-import { copyPackage, exec, PROJECT } from '../support/installed.ts';
 import { place } from '../support/processes.ts';
+import { BIN } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
+const exec = promisify(execFile);
+const project = join(import.meta.dirname, '../..');
 const at = place();
 // A path with a space.
 const directory = join(tempDir(), 'my package');
@@ -16,9 +20,10 @@ const installed = join(modules, 'petstore-cli');
 let about: string;
 let packed: { filename: string; files: { path: string }[]; unpackedSize: number };
 beforeAll(async () => {
-  copyPackage(directory);
+  cpSync(join(BIN, '../..'), directory, { recursive: true });
+  for (const name of ['README.md', 'LICENSE', 'CHANGELOG.md']) cpSync(join(project, name), join(directory, name));
   // The package is built already.
-  const { scripts, ...more } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'));
+  const { scripts, ...more } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
   about = `${JSON.stringify({ ...more, scripts: { ...scripts, build: 'node -v' } }, null, 2)}\n`;
   writeFileSync(join(directory, 'package.json'), about);
   const { stdout } = await exec('npm', ['pack', '--json', '--foreground-scripts=false'], { cwd: directory });

@@ -3,11 +3,11 @@ import type { ChildProcess } from 'node:child_process';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
+import { startTcpServer } from './raw-server.ts';
 import { tempDir } from './temp-dir.ts';
 import { TEST_CERT, TEST_KEY } from './tls.ts';
 
@@ -49,7 +49,10 @@ export class RedisServer {
 
   static async start(options: RedisOptions = {}): Promise<RedisServer> {
     if (SERVER_PROGRAMS.length === 0) throw new Error(NO_SERVER);
-    const server = new RedisServer(await freePort(), options);
+    // A free port.
+    const { port, close } = await startTcpServer(() => undefined);
+    close();
+    const server = new RedisServer(port, options);
     await server.start();
     return server;
   }
@@ -104,12 +107,4 @@ export class RedisServer {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await once(probe.listen(0, '127.0.0.1'), 'listening');
-  const { port } = probe.address() as AddressInfo;
-  await once(probe.close(), 'close');
-  return port;
 }
