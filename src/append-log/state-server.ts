@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import type { Reply, Script, ServerAddress } from './valkey-connection.ts';
+import type { Reply, ServerAddress } from './valkey-connection.ts';
 import { StateServerError, ValkeyConnection } from './valkey-connection.ts';
 
 // A restart or a failover takes about this long; a server that never responded is not waited for.
@@ -54,8 +54,8 @@ export class StateServer {
    * Runs a script and retries it while the server is unavailable; the script must be safe to run twice.
    * @throws StateServerError
    */
-  async run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
-    const reply = await this.#patiently((connection) => connection.run(script, keys, args));
+  async run(script: string, key: string, args: readonly (string | number)[]): Promise<Reply> {
+    const reply = await this.#patiently((connection) => connection.run(script, key, args));
     this.#accepted = true;
     return reply;
   }
@@ -67,6 +67,15 @@ export class StateServer {
     return policy === 'noeviction' || info.get('maxmemory') === '0' ? undefined : escapeControls(policy);
   }
 
+  /**
+   * @returns why the server is unavailable
+   * @throws every other error; PetstoreError `usage` or `storage` if the server rejects the configuration
+   */
+  outageReason(error: unknown): string {
+    if (error instanceof StateServerError && error.problem === 'unavailable') return error.message;
+    throw this.toPetstoreError(error);
+  }
+
   /** The error of a command that requires the server: `usage` if the server rejects its first script, otherwise `storage`. */
   toPetstoreError(error: unknown): unknown {
     if (!(error instanceof StateServerError)) return error;
@@ -75,9 +84,6 @@ export class StateServer {
       return new PetstoreError('storage', message, {
         hint: 'run the same command again when the state server is available',
       });
-    }
-    if (error.problem === 'damaged') {
-      return new PetstoreError('storage', message, { hint: 'delete that key while no petstore process is running' });
     }
     const kind = this.#accepted ? 'storage' : 'usage';
     const { database, from = 'PETSTORE_STATE_URL' } = this.#options.address;

@@ -1,50 +1,47 @@
 // The append-only log as a stream on a Valkey or Redis server: many machines append, and all reduce the same state.
 //
 // One script appends a record and returns the new entries, in one round trip. A reader names the last entry that it knows;
-// if the server no longer has that entry with the same text (rotation, data loss, a failover), the reader reduces again from
-// the head. After a rotation the head entry has a snapshot of the state up to and including it. Entries that another program
-// wrote are ignored.
+// if the server no longer has that entry (rotation, data loss, a failover), the reader reduces again from the head. After a
+// rotation the head entry has a snapshot of the state up to and including it. Entries of another program are ignored.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Log, LogFormat } from './log.ts';
 import { DamagedRecordError, withChecksum, withoutChecksum } from './log.ts';
 import type { StateServer } from './state-server.ts';
-import type { Reply, Script } from './valkey-connection.ts';
-import { StateServerError, script } from './valkey-connection.ts';
+import { StateServerError } from './valkey-connection.ts';
 
-const APPEND = script(`
-local log, last, text, ttl, record = KEYS[1], unpack(ARGV, 1, 4)
+const APPEND = `
+local log, last, ttl, record = KEYS[1], unpack(ARGV, 1, 3)
 local t = redis.call('TIME')
 local stamp = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
 if last ~= '' and redis.call('EXISTS', log) == 0 then return {stamp, 'lost', 0, {}} end
 local from, known = '-', 'unknown'
 if last ~= '' then
-  local found = redis.call('XRANGE', log, last, last)
-  if #found == 1 and (found[1][2][4] or '') == text then from, known = '(' .. last, 'known' end
+  if #redis.call('XRANGE', log, last, last) == 1 then from, known = '(' .. last, 'known' end
 end
 if record then
   redis.call('XADD', log, '*', 't', stamp, 'r', record)
   if tonumber(ttl) > 0 then redis.call('PEXPIRE', log, ttl) end
 end
-return {stamp, known, redis.call('XLEN', log), redis.call('XRANGE', log, from, '+')}`);
+return {stamp, known, redis.call('XLEN', log), redis.call('XRANGE', log, from, '+')}`;
 
 // Puts a snapshot at the head. Later entries keep their ids, so readers that know them continue. A lost log begins with it.
-const REBASE = script(`
-local log, last, text, limit, ttl, snapshot = KEYS[1], unpack(ARGV, 1, 5)
+const REBASE = `
+local log, last, limit, ttl, snapshot = KEYS[1], unpack(ARGV, 1, 4)
 if redis.call('EXISTS', log) == 0 then
   local t = redis.call('TIME')
   local stamp = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
-  redis.call('XADD', log, '*', 't', stamp, 'r', '', 's', snapshot)
+  redis.call('XADD', log, '*', 't', stamp, 's', snapshot)
 else
   if redis.call('XLEN', log) <= tonumber(limit) then return 0 end
   local rest = redis.call('XRANGE', log, last, '+')
-  if #rest == 0 or rest[1][1] ~= last or (rest[1][2][4] or '') ~= text then return 0 end
+  if #rest == 0 or rest[1][1] ~= last then return 0 end
   redis.call('DEL', log)
-  redis.call('XADD', log, last, 't', rest[1][2][2], 'r', text, 's', snapshot)
+  redis.call('XADD', log, last, 't', rest[1][2][2], 's', snapshot)
   for i = 2, #rest do redis.call('XADD', log, rest[i][1], unpack(rest[i][2])) end
 end
 if tonumber(ttl) > 0 then redis.call('PEXPIRE', log, ttl) end
-return 1`);
+return 1`;
 
 // If the wall clock moved this far against the monotonic one, the machine was suspended or its clock was set.
 const JUMP_MS = 500;
@@ -62,8 +59,6 @@ export interface StreamOptions<State> {
   readonly rotateAt: number;
   /** Called with the previous state after reducing again from the head: known records may be missing now. */
   readonly onReset?: (before: State) => void;
-  /** Called once if the log holds records in another format. */
-  readonly onWarning?: (text: string) => void;
 }
 
 type Entry = readonly [id: string, fields: readonly string[]];
@@ -72,12 +67,11 @@ type Entry = readonly [id: string, fields: readonly string[]];
 export class StreamLog<State> implements Log<State> {
   readonly #format: LogFormat<State, unknown>;
   readonly #options: StreamOptions<State>;
+  readonly server: StateServer;
   #state: State;
   #last = '';
-  #text = '';
   // When the state was last known to be complete.
   #readAt = { monotonic: Number.NEGATIVE_INFINITY, wall: 0 };
-  #warned = false;
   #ahead = 0;
   /** By how much `ahead` may be wrong, in milliseconds. */
   aheadErrorMs = 0;
@@ -85,6 +79,7 @@ export class StreamLog<State> implements Log<State> {
   constructor(format: LogFormat<State, unknown>, options: StreamOptions<State>) {
     this.#format = format;
     this.#options = options;
+    this.server = options.server;
     this.#state = format.initial();
   }
 
@@ -125,21 +120,11 @@ export class StreamLog<State> implements Log<State> {
   /** Does nothing, since the connection belongs to the StateServer. */
   close(): void {}
 
-  async #run(text: Script, args: readonly (string | number)[]): Promise<Reply> {
-    const { server, key } = this.#options;
-    try {
-      return await server.run(text, [key], args);
-    } catch (error) {
-      if (!(error instanceof StateServerError) || error.problem !== 'damaged') throw error;
-      throw new StateServerError(`key "${key}" holds other data`, 'damaged');
-    }
-  }
-
   async #exchange(record?: string, isSecond = false): Promise<void> {
-    const { ttlMs = 0, rotateAt, clock } = this.#options;
+    const { key, ttlMs = 0, rotateAt, clock } = this.#options;
     const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
-    const args = [this.#last, this.#text, ttlMs, ...(record === undefined ? [] : [withChecksum(record)])];
-    const reply = await this.#run(APPEND, args);
+    const args = [this.#last, ttlMs, ...(record === undefined ? [] : [withChecksum(record)])];
+    const reply = await this.server.run(APPEND, key, args);
     if (!Array.isArray(reply) || !Array.isArray(reply[3])) throw unexpected('unknown reply');
     const [time, known, length, entries] = reply as [string, string, number, readonly Entry[]];
     this.#readClock(Number(time), sentAt.wall, clock.now());
@@ -172,39 +157,29 @@ export class StreamLog<State> implements Log<State> {
       // Skip entries that the reply to a concurrent call has contained.
       if (this.#last !== '' && !isLater(id, this.#last)) continue;
       this.#last = id;
-      this.#text = fields[3] ?? '';
       try {
         this.#apply(fields);
       } catch (error) {
         if (!(error instanceof DamagedRecordError)) throw error;
-        this.#warn();
       }
     }
     if (fromHead && before) this.#options.onReset?.(before);
   }
 
-  #apply([time, at, name, record = '', , snapshot]: readonly string[]): void {
-    if (time !== 't' || name !== 'r') throw new DamagedRecordError('fields');
-    if (snapshot === undefined) {
-      this.#format.apply(this.#state, withoutChecksum(record), Number(at));
+  #apply([, at, name, text = '']: readonly string[]): void {
+    const record = withoutChecksum(text);
+    if (name !== 's') {
+      this.#format.apply(this.#state, record, Number(at));
       return;
     }
-    const records = JSON.parse(withoutChecksum(snapshot)) as readonly string[];
     this.#state = this.#format.initial();
-    for (const one of records) this.#format.apply(this.#state, one);
-  }
-
-  #warn(): void {
-    if (this.#warned) return;
-    this.#warned = true;
-    const { key, server, onWarning } = this.#options;
-    onWarning?.(`ignored unknown records in key "${key}" on state server ${server.name}`);
+    for (const one of JSON.parse(record) as readonly string[]) this.#format.apply(this.#state, one);
   }
 
   async #rebase(): Promise<void> {
-    const { ttlMs = 0, rotateAt } = this.#options;
+    const { key, ttlMs = 0, rotateAt } = this.#options;
     const snapshot = withChecksum(JSON.stringify([...this.#format.snapshot(this.#state)]));
-    await this.#run(REBASE, [this.#last, this.#text, rotateAt - 1, ttlMs, snapshot]);
+    await this.server.run(REBASE, key, [this.#last, rotateAt - 1, ttlMs, snapshot]);
   }
 }
 

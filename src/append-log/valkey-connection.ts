@@ -1,5 +1,4 @@
 // One connection to a Valkey or Redis server: every call has a deadline, nothing is queued and nothing is sent twice.
-import { createHash } from 'node:crypto';
 import { Redis, ReplyError } from 'iovalkey';
 import { escapeControls } from '../escape.ts';
 
@@ -16,17 +15,8 @@ export interface ServerAddress {
 
 export type Reply = string | number | null | readonly Reply[];
 
-/** A Lua script and its SHA-1, by which servers cache it. */
-export interface Script {
-  readonly text: string;
-  readonly sha1: string;
-}
-
-/**
- * `unavailable`: a retry may help; `rejected`: the password, permissions or certificate are wrong; `damaged`: a key holds
- * other data.
- */
-export type StateServerProblem = 'unavailable' | 'rejected' | 'damaged';
+/** `unavailable`: a retry may help; `rejected`: the password, permissions or certificate are wrong. */
+export type StateServerProblem = 'unavailable' | 'rejected';
 
 /** A call that failed. The message names neither the server nor a secret. */
 export class StateServerError extends Error {
@@ -99,14 +89,9 @@ export class ValkeyConnection {
     return !this.#closed && this.#client.status === 'ready';
   }
 
-  async run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
-    const rest = [keys.length, ...keys, ...args];
-    try {
-      return await this.#call('EVALSHA', script.sha1, ...rest);
-    } catch (error) {
-      if (!(error instanceof StateServerError) || !/NOSCRIPT/.test(error.message)) throw error;
-      return this.#call('EVAL', script.text, ...rest);
-    }
+  /** Runs a Lua script, which the server caches. */
+  run(script: string, key: string, args: readonly (string | number)[]): Promise<Reply> {
+    return this.#call('EVAL', script, 1, key, ...args);
   }
 
   /** @returns the fields of `INFO`, for example `run_id` */
@@ -159,24 +144,17 @@ export class ValkeyConnection {
   }
 }
 
-export function script(text: string): Script {
-  return { text, sha1: createHash('sha1').update(text).digest('hex') };
-}
-
 // Sets no `cause`: the library's error contains the arguments of the command, such as a password.
 function toStateServerError(error: unknown): StateServerError {
   const { code = '', message } = error as NodeJS.ErrnoException;
-  if (error instanceof ReplyError) return new StateServerError(replyText(message), problemOf(message));
+  if (error instanceof ReplyError) {
+    return new StateServerError(replyText(message), TEMPORARY.test(message) ? 'unavailable' : 'rejected');
+  }
   if (UNTRUSTED.test(code)) return new StateServerError('its certificate is not trusted', 'rejected');
   if (message.startsWith('Protocol error')) {
     return new StateServerError('it is not a Valkey or Redis server', 'unavailable');
   }
   return new StateServerError(BY_CODE[code] ?? 'connection closed', 'unavailable');
-}
-
-function problemOf(message: string): StateServerProblem {
-  if (/\bWRONGTYPE\b/.test(message)) return 'damaged';
-  return TEMPORARY.test(message) ? 'unavailable' : 'rejected';
 }
 
 function replyText(message: string): string {

@@ -201,14 +201,13 @@ interface LockPlace {
   readonly stateDir: () => string;
   /** Closed by the caller. */
   readonly server?: StateServer | undefined;
-  readonly onWarning?: (text: string) => void;
 }
 
 /**
  * @param identity the target of the import: the base URL, or the sandbox's data
  * @throws PetstoreError `storage`; the methods of the lock do so too, or `usage` if a server rejects its first script
  */
-export async function openLock(identity: string, { server, stateDir, ...options }: LockPlace): Promise<Lock> {
+export async function openLock(identity: string, { server, stateDir, clock }: LockPlace): Promise<Lock> {
   const name = createHash('sha256').update(identity).digest('hex').slice(0, 32);
   if (server) {
     const { StreamLog } = await import('../append-log/stream-log.ts');
@@ -218,14 +217,14 @@ export async function openLock(identity: string, { server, stateDir, ...options 
       rotateAt: ROTATE_AT_RECORDS,
       freshMs: CONFIRMED_WITHIN_MS,
     };
-    const log = new StreamLog(lockFormat, { ...options, ...place });
-    return new Lock(log, options.clock, (error) => server.toPetstoreError(error));
+    const log = new StreamLog(lockFormat, { clock, ...place });
+    return new Lock(log, clock, (error) => server.toPetstoreError(error));
   }
   const dir = join(stateDir(), 'imports');
   const toError = (error: unknown): unknown =>
     isSystemError(error) ? storageError(error, 'lock the import in', dir, 'PETSTORE_STATE_DIR') : error;
   try {
-    return new Lock(new FileLog(lockFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES }), options.clock, toError);
+    return new Lock(new FileLog(lockFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES }), clock, toError);
   } catch (error) {
     throw toError(error);
   }

@@ -15,12 +15,11 @@ const FRESH_MS = 1500;
 
 /** The caller closes `server` after the ledger. */
 export function openSharedLedger(server: StateServer, options: Omit<LedgerOptions, 'server'>): Ledger {
-  const { clock, onWarning } = options;
+  const { clock } = options;
   const log = new StreamLog(ledgerFormat, {
     ...{ server, clock, ttlMs: UNUSED_MS, rotateAt: ROTATE_AT, freshMs: FRESH_MS },
     key: `petstore:{${ledgerName(options)}}:ledger-${LEDGER_VERSION}`,
     onReset: ({ block }) => ledger.addBlock(block, clock.now() + log.ahead),
-    ...(onWarning && { onWarning }),
   });
   const reasonOf = (error: unknown): string => {
     if (!(error instanceof StateServerError)) throw error;

@@ -67,7 +67,7 @@ withServer.each(['redis-server', 'valkey-server'])(
     const calls = (command: string): number => Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1]);
     // One call for each record, and one for each rotation.
     expect(calls('del')).toBeGreaterThan(10);
-    expect(calls('evalsha')).toBeLessThanOrEqual(400 + 400 / 19);
+    expect(calls('eval')).toBeLessThanOrEqual(400 + 400 / 19);
     const states = await Promise.all([...writers, writer(stateServer(server))].map((log) => log.refresh()));
     for (const { list } of states) expect(list).toEqual(states[0]?.list);
     expect(new Set(states[0]?.list).size).toBe(400);
@@ -91,17 +91,12 @@ withServer('a deleted log is restored by any process that knew it, and no state 
 
 withServer('a reader whose last entry was replaced by another history starts again from the head', async () => {
   await using server = await RedisServer.start();
-  const other = writer(stateServer(server));
   let resets = 0;
   const log = writer(stateServer(server), { onReset: () => resets++ });
-  await other.append('a');
-  await log.append('b');
-  // Simulate a failover that lost the last record and reused its id.
-  const ids = [...(await server.command('XRANGE', KEY, '-', '+')).matchAll(/\d{13}-\d+/g)];
-  const last = ids.at(-1)?.[0] ?? '';
+  await log.append('a');
   await server.command('DEL', KEY);
-  await server.command('XADD', KEY, last, 't', '1', 'r', withChecksum('c'));
-  expect(await append(log, 'd')).toEqual(['c', 'd']);
+  await server.command('XADD', KEY, '1-1', 't', '1', 'r', withChecksum('b'));
+  expect(await append(log, 'c')).toEqual(['b', 'c']);
   expect(resets).toBe(1);
 });
 
@@ -132,24 +127,15 @@ withServer("records carry the server's time, and each reply shows how far its cl
   expect(Math.round(log.ahead / 60_000)).toBe(-60);
 });
 
-withServer('records of another program are ignored, with one warning that names the key', async () => {
+withServer('records of another program are ignored', async () => {
   await using server = await RedisServer.start();
-  const warnings: string[] = [];
-  let resets = 0;
-  const log = writer(stateServer(server), { onWarning: (text) => warnings.push(text), onReset: () => resets++ });
-  await server.command('XADD', KEY, '*', 'field', 'value');
-  expect(await append(log, 'a')).toEqual(['a']);
-  for (const fields of ['x y', 't noon r {"kind":', 'other 1 t 1 r a', 't 1 r a s {', 't 1 r a s ["}"]']) {
+  const [log, late] = [writer(stateServer(server)), writer(stateServer(server), { rotateAt: 3 })];
+  for (const fields of ['field value', 'x y', 't noon r {"kind":', 'other 1 t 1 r a', 't 1 r a s {', 't 1 s ["}"]']) {
     await server.command('XADD', KEY, '*', ...fields.split(' '));
     await log.refresh();
   }
-  expect(await append(log, 'b')).toEqual(['a', 'b']);
-  expect([resets, warnings]).toEqual([
-    0,
-    [`ignored unknown records in key "${KEY}" on state server 127.0.0.1:${server.port}`],
-  ]);
-  const late = writer(stateServer(server), { rotateAt: 3 });
-  expect(await append(late, 'c')).toEqual(['a', 'b', 'c']);
+  expect(await append(log, 'a')).toEqual(['a']);
+  expect(await append(late, 'b')).toEqual(['a', 'b']);
 });
 
 const reply = (known: string): string => `*4\r\n$13\r\n1795262400000\r\n$${known.length}\r\n${known}\r\n:0\r\n*0\r\n`;

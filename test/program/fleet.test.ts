@@ -120,14 +120,3 @@ withServer('the ACL user of docs/fleet.md has all permissions that petstore need
   const imported = await clock.drive(inProcess(['categories', 'import', rows(), '--yes'], { env, clock }));
   expect(imported.code).toBe(0);
 });
-
-withServer('a create succeeds with a warning if another program uses the ledger key of the state server', async () => {
-  await using shared = await RedisServer.start();
-  const create = () => inProcess(CREATE, { env: machine(shared.url) });
-  await create();
-  const [key = ''] = /petstore:\{\w+\}:ledger-\d+(?!:)/.exec(await shared.command('KEYS', '*ledger*')) ?? [];
-  await shared.command('SET', key, 'text');
-  const { code, err } = await create();
-  const warning = `cannot use state server 127.0.0.1:${shared.port} (key "${key}" holds other data)`;
-  expect([code, err.match(/^warning: .*$/gm)]).toEqual([0, [expect.stringContaining(warning)]]);
-});

@@ -38,7 +38,7 @@ export const importAction: Action<ImportOptions, ImportData> = {
     if (!options.yes) await confirm(session, rows, file);
     const { identity, keySource } = await session.target();
     const server = keySource === 'sandbox' ? undefined : await session.stateServer();
-    const lock = await openLock(identity, { clock, stateDir, server, onWarning: (text) => void warn(text) });
+    const lock = await openLock(identity, { clock, stateDir, server });
     try {
       await lock.acquire({ signal, onWait: (holder) => notifyHolder(session, holder) });
       const { results, stop } = await send(session, { rows, lock, concurrency: options.concurrency });
