@@ -24,23 +24,12 @@ export const ledgerFormat: LogFormat<KeyState> = {
   snapshot: (state) => [JSON.stringify({ kind: 'snapshot', state })],
 };
 
-/** The log on a state server. */
-export interface ServerLog {
-  readonly log: StreamLog<KeyState>;
-  /** Host and port. */
-  readonly name: string;
-  /**
-   * @returns why the server is unavailable
-   * @throws every other error; PetstoreError `usage` or `storage` if the server rejects the configuration
-   */
-  reasonOf(error: unknown): string;
-}
-
 export interface LedgerLogOptions extends LedgerFileOptions {
   readonly clock: Clock;
   /** Called once if the server is unavailable, and once if this machine's log cannot be used. */
   readonly onWarning?: ((text: string) => void) | undefined;
-  readonly server?: ServerLog | undefined;
+  /** Opens the log on a state server; `onReset` is its option. */
+  readonly openServerLog?: (onReset: (before: KeyState) => void) => StreamLog<KeyState>;
 }
 
 const RETRY_SERVER_MS = 1000;
@@ -49,6 +38,7 @@ export class LedgerLog {
   readonly #options: LedgerLogOptions;
   // Records on their way to the server.
   readonly #pending = new Map<Promise<void>, LedgerEvent>();
+  readonly #serverLog: StreamLog<KeyState> | undefined;
   #log: Log<KeyState>;
   #own: Log<KeyState> | undefined;
   #retryServerAt = 0;
@@ -57,7 +47,9 @@ export class LedgerLog {
 
   constructor(options: LedgerLogOptions) {
     this.#options = options;
-    this.#log = options.server?.log ?? this.#openOwn();
+    const log = options.openServerLog?.(({ block }) => this.#addBlock(block, options.clock.now() + (log?.ahead ?? 0)));
+    this.#serverLog = log;
+    this.#log = log ?? this.#openOwn();
   }
 
   /** False if the log is only in the memory of this process. */
@@ -65,15 +57,14 @@ export class LedgerLog {
     return this.#isShared;
   }
 
-  /** The server, while its log is in use. */
-  get server(): ServerLog | undefined {
-    const { server } = this.#options;
-    return this.#log === server?.log ? server : undefined;
+  /** The log on the server, while it is in use. */
+  get serverLog(): StreamLog<KeyState> | undefined {
+    return this.#log === this.#serverLog ? this.#serverLog : undefined;
   }
 
   /** The log's time, and by how much it is ahead of our clock: 0 except on a server. Milliseconds. */
   get clock(): { readonly now: number; readonly ahead: number } {
-    const ahead = this.server?.log.ahead ?? 0;
+    const ahead = this.serverLog?.ahead ?? 0;
     return { now: Math.round(this.#options.clock.now() + ahead), ahead };
   }
 
@@ -100,7 +91,7 @@ export class LedgerLog {
 
   /** Writes to a file at once, and to a server in the background. */
   write(event: LedgerEvent): void {
-    if (!this.server) {
+    if (!this.serverLog) {
       this.#use((log) => log.append(JSON.stringify(this.#dated(event))));
       return;
     }
@@ -110,14 +101,6 @@ export class LedgerLog {
       .catch(ignored)
       .finally(() => this.#pending.delete(writing));
     this.#pending.set(writing, event);
-  }
-
-  /**
-   * Adds what is left of a block in another log.
-   * @param now by the clock of that log
-   */
-  addBlock(block: KeyState['block'], now: number): void {
-    if (block && now < block.until) this.write({ kind: 'block', ms: block.until - now, reason: block.reason });
   }
 
   /** Once a clock was set back, earlier records are in the future and are forgotten. */
@@ -150,13 +133,14 @@ export class LedgerLog {
 
   /** Uses the server again if it is available; tries once a second, or `now`. */
   async returnToServer(now = false): Promise<void> {
-    const { server, clock } = this.#options;
-    if (!server || this.server || (!now && clock.monotonic() < this.#retryServerAt)) return;
+    const { clock } = this.#options;
+    const log = this.#serverLog;
+    if (!log || this.serverLog || (!now && clock.monotonic() < this.#retryServerAt)) return;
     this.#retryServerAt = Number.POSITIVE_INFINITY;
     try {
       // A server that only answers reads is of no use, so write a record that has no effect.
-      await server.log.append(JSON.stringify(this.#dated({ kind: 'closed', id: '', how: 'unsent' })));
-      this.#switchTo(server.log);
+      await log.append(JSON.stringify(this.#dated({ kind: 'closed', id: '', how: 'unsent' })));
+      this.#switchTo(log);
     } catch {
       this.#retryServerAt = clock.monotonic() + RETRY_SERVER_MS;
     }
@@ -167,10 +151,11 @@ export class LedgerLog {
   }
 
   #leaveServer(error: unknown): void {
-    const { server, clock, onWarning } = this.#options;
+    const { clock, onWarning } = this.#options;
+    const server = this.#serverLog?.server;
     if (!server) throw error;
-    const reason = server.reasonOf(error);
-    if (!this.server) return;
+    const reason = server.outageReason(error);
+    if (!this.serverLog) return;
     if (!this.#own && !this.#isClosing) {
       onWarning?.(`cannot use state server ${server.name} (${reason}); the rate limit is shared only on this machine`);
     }
@@ -182,7 +167,12 @@ export class LedgerLog {
     const { block } = this.latest();
     const { now } = this.clock;
     this.#log = log;
-    this.addBlock(block, now);
+    this.#addBlock(block, now);
+  }
+
+  // Adds what is left of a block in another log; `now` is by the clock of that log.
+  #addBlock(block: KeyState['block'], now: number): void {
+    if (block && now < block.until) this.write({ kind: 'block', ms: block.until - now, reason: block.reason });
   }
 
   #withPending(state: KeyState): KeyState {
@@ -195,7 +185,7 @@ export class LedgerLog {
   // Dates a response rather too late, so that no wait ends early; the server replaces a time later than its own.
   #dated(event: LedgerEvent): LedgerRecord {
     const { now, ahead } = this.clock;
-    const error = this.server?.log.aheadErrorMs ?? 0;
+    const error = this.serverLog?.aheadErrorMs ?? 0;
     return { ...event, at: event.kind === 'response' ? Math.round(event.seen.at + ahead + error) : now };
   }
 

@@ -5,7 +5,7 @@ import { currentProcess, livenessOf } from '../append-log/process-liveness.ts';
 import type { LedgerLogOptions } from './ledger-log.ts';
 import { LedgerLog } from './ledger-log.ts';
 import type { Observation, TicketEnd } from './ledger-record.ts';
-import type { Admission, Denied, KeyState } from './policy.ts';
+import type { Admission, Denied } from './policy.ts';
 import { admit, stillGranted } from './policy.ts';
 import type { Quota } from './quota.ts';
 import { quotaOf } from './quota.ts';
@@ -89,14 +89,6 @@ export class Ledger {
     this.#log.write({ kind: 'closed', id: ticket, how });
   }
 
-  /**
-   * Adds what is left of a block that the server may have lost.
-   * @param now by the server's clock
-   */
-  addBlock(block: KeyState['block'], now: number): void {
-    this.#log.addBlock(block, now);
-  }
-
   /** The lower bound of the service's clock minus ours, in milliseconds, as last read. */
   get clockOffsetMs(): number | undefined {
     const { offset } = this.#log.latest();
@@ -104,9 +96,9 @@ export class Ledger {
   }
 
   quota(): Quota {
-    const { clock, isShared: shared, server } = this.#log;
+    const { clock, isShared: shared, serverLog } = this.#log;
     const quota = quotaOf(this.#log.recent() ?? this.#log.latest(), clock.now, clock.ahead);
-    return { ...quota, shared, stateServer: server?.name ?? null };
+    return { ...quota, shared, stateServer: serverLog?.server.name ?? null };
   }
 
   /** Brings `quota` up to date. */
@@ -141,7 +133,7 @@ export class Ledger {
     this.#isKeptFresh = true;
     const isOpen = (): boolean => Object.keys(this.#log.latest().tickets).some((id) => id.startsWith(this.#stamp));
     try {
-      while (this.#log.server && isOpen()) {
+      while (this.#log.serverLog && isOpen()) {
         await this.#options.clock.sleep(REFRESH_EVERY_MS, this.#closed.signal);
         await this.#log.refresh();
       }

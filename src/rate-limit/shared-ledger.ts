@@ -1,7 +1,6 @@
 // The ledger of several machines, in a log on the state server (docs/fleet.md).
 import type { StateServer } from '../append-log/state-server.ts';
 import { StreamLog } from '../append-log/stream-log.ts';
-import { StateServerError } from '../append-log/valkey-connection.ts';
 import type { LedgerOptions } from './ledger.ts';
 import { Ledger } from './ledger.ts';
 import { ledgerName } from './ledger-file.ts';
@@ -14,18 +13,9 @@ const UNUSED_MS = 48 * 3_600_000;
 const FRESH_MS = 1500;
 
 /** The caller closes `server` after the ledger. */
-export function openSharedLedger(server: StateServer, options: Omit<LedgerOptions, 'server'>): Ledger {
-  const { clock } = options;
-  const log = new StreamLog(ledgerFormat, {
-    ...{ server, clock, ttlMs: UNUSED_MS, rotateAt: ROTATE_AT, freshMs: FRESH_MS },
-    key: `petstore:{${ledgerName(options)}}:ledger-${LEDGER_VERSION}`,
-    onReset: ({ block }) => ledger.addBlock(block, clock.now() + log.ahead),
-  });
-  const reasonOf = (error: unknown): string => {
-    if (!(error instanceof StateServerError)) throw error;
-    if (error.problem === 'rejected') throw server.toPetstoreError(error);
-    return error.message;
-  };
-  const ledger = new Ledger({ ...options, server: { log, name: server.name, reasonOf } });
-  return ledger;
+export function openSharedLedger(server: StateServer, options: Omit<LedgerOptions, 'openServerLog'>): Ledger {
+  const key = `petstore:{${ledgerName(options)}}:ledger-${LEDGER_VERSION}`;
+  const place = { server, key, clock: options.clock, ttlMs: UNUSED_MS, rotateAt: ROTATE_AT, freshMs: FRESH_MS };
+  const openServerLog: LedgerOptions['openServerLog'] = (onReset) => new StreamLog(ledgerFormat, { ...place, onReset });
+  return new Ledger({ ...options, openServerLog });
 }
