@@ -8,28 +8,27 @@ import type { RunOptions, RunResult } from '../../src/import/run.ts';
 import { runImport } from '../../src/import/run.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
-/** The timeout of each create; `timeout` responses come at once. */
+/** The timeout of each create; only a create that hangs lasts that long. */
 const TIMEOUT_MS = 30_000;
 /** How long after a kill the service may process a request of the killed process. */
 const AFTER_KILL_MS = 6900;
 
-type ErrorArgs = ConstructorParameters<typeof PetstoreError>;
-/** The errors of the client in memory, by response. */
-const ERRORS: Readonly<Record<string, ErrorArgs> & { reset: ErrorArgs }> = {
-  reset: ['unknown_outcome', 'no valid response was received'],
-  timeout: ['unknown_outcome', 'timed out', { processed: 'late' }],
-  interrupted: ['interrupted', 'interrupted', { processed: 'perhaps' }],
-  refused: ['network', 'connection refused'],
-  400: ['rejected', 'rejected (400)', { status: 400 }],
-  401: ['auth', 'the key was rejected', { status: 401 }],
-  429: ['rate_limited', 'nothing is left', { retryAt: 1_800_000_500_000 }],
+/** The errors of the client. */
+const ERRORS = {
+  reset: () => new PetstoreError('unknown_outcome', 'no valid response was received'),
+  timeout: () => new PetstoreError('unknown_outcome', 'timed out', { processed: 'late' }),
+  interrupted: () => new PetstoreError('interrupted', 'interrupted', { processed: 'perhaps' }),
+  refused: () => new PetstoreError('network', 'connection refused'),
+  400: () => new PetstoreError('rejected', 'rejected (400)', { status: 400 }),
+  401: () => new PetstoreError('auth', 'the key was rejected', { status: 401 }),
+  429: () => new PetstoreError('rate_limited', 'nothing is left', { retryAt: 1_800_000_500_000 }),
 };
 
-export interface Effect {
+interface Effect {
   /** Committed within this time; not at all if undefined. */
   readonly commitMs?: number;
-  /** A status or a failure instead of the 201. */
-  readonly response?: 'reset' | 'timeout' | 'interrupted' | 'refused' | number;
+  /** A failure instead of the 201. */
+  readonly response?: keyof typeof ERRORS;
   readonly afterMs?: number;
   readonly kills?: true;
   /** 201 with the category that existed first, or that the latest 201 named. */
@@ -46,7 +45,6 @@ const FATES = {
   'slow, then committed': { commitMs: 28_000, response: 'timeout' },
   hangs: { commitMs: 29_000, response: 'timeout', afterMs: TIMEOUT_MS },
   'hangs and is cut': { response: 'timeout', afterMs: TIMEOUT_MS },
-  fail: { commitMs: 0, response: 500 },
   old: { names: 'old' },
   latest: { names: 'latest' },
   rejected: { response: 400 },
@@ -70,7 +68,7 @@ export interface Item extends Category {
 /** How the service deviates from the normal. */
 export interface Script {
   /** The fate of the create number `at`, from 0. */
-  fate?: (at: number, name: string) => Fate | Effect | undefined;
+  fate?: (at: number, name: string) => Fate | undefined;
   /** Called for each list with its client; may throw, or end the process by calling `kill`. */
   onList?: (client: string, kill: () => void) => void;
   /** The content of the list number `at` for a process that has seen these ids. */
@@ -91,16 +89,16 @@ interface Client {
   readonly isAlive: () => boolean;
 }
 
-export class FakeService<Some extends Script = Script> {
+export class FakeService {
   readonly items: Item[] = [];
   readonly sent: NewCategory[] = [];
   lists = 0;
   nextId = 1;
-  script: Some;
+  readonly script: Script;
   readonly clock: FakeClock;
   #latest: Item | undefined;
 
-  constructor(clock = new FakeClock(1_800_000_000_000), script = {} as Some) {
+  constructor(clock = new FakeClock(1_800_000_000_000), script: Script = {}) {
     this.clock = clock;
     this.script = script;
   }
@@ -110,20 +108,6 @@ export class FakeService<Some extends Script = Script> {
     const item = { id: this.nextId++, name: this.script.alter?.(name) ?? name, ...described, sent: name, by };
     this.items.push(item);
     return item;
-  }
-
-  protected effectOf(row: NewCategory): Effect {
-    const at = this.sent.push(row) - 1;
-    const fate = this.script.fate?.(at, row.name) ?? 'ok';
-    return typeof fate === 'string' ? FATES[fate] : fate;
-  }
-
-  protected list(seen: Set<Category['id']>): { listed: readonly Category[]; fromCache: boolean } {
-    const at = this.lists++;
-    const fromCache = this.script.isCached?.(at) ?? false;
-    const listed = (this.script.show?.([...this.items], at, seen) ?? this.items).map(visible);
-    if (!fromCache) for (const { id } of listed) seen.add(id);
-    return { listed, fromCache };
   }
 
   /** The service for one process; it never responds after that process was killed. */
@@ -140,15 +124,19 @@ export class FakeService<Some extends Script = Script> {
       await this.#delay(60);
       await alive(undefined);
       this.script.onList?.(by, kill);
-      const list = this.list(seen);
+      const at = this.lists++;
+      const fromCache = this.script.isCached?.(at) ?? false;
+      const listed = (this.script.show?.([...this.items], at, seen) ?? this.items).map(visible);
+      if (!fromCache) for (const { id } of listed) seen.add(id);
       await this.#delay(60);
-      return alive(list);
+      return alive({ listed, fromCache });
     };
     const create = async (row: NewCategory, beforeSend?: () => void): Promise<Category> => {
       await this.#delay(20);
       await alive(undefined);
       beforeSend?.();
-      const { commitMs, response, afterMs = 0, kills, names } = this.effectOf(row);
+      const fate = this.script.fate?.(this.sent.push(row) - 1, row.name) ?? 'ok';
+      const { commitMs, response, afterMs = 0, kills, names }: Effect = FATES[fate];
       let item: Item | undefined;
       let isAnswered = false;
       const commit = (): Item => (item ??= this.add(row, by));
@@ -162,7 +150,7 @@ export class FakeService<Some extends Script = Script> {
       if (afterMs > 0) await this.clock.sleep(afterMs);
       await alive(undefined);
       isAnswered = true;
-      if (response) throw new PetstoreError(...(ERRORS[response] ?? ERRORS.reset));
+      if (response) throw ERRORS[response]();
       const named = names === 'old' ? this.items[0] : names === 'latest' ? this.#latest : undefined;
       if (named) return { ...visible(named), ...(names === 'latest' && { name: row.name }) };
       this.#latest = commit();
@@ -179,7 +167,7 @@ export class FakeService<Some extends Script = Script> {
   }
 }
 
-export function visible({ sent: _sent, by: _by, ...category }: Item): Category {
+function visible({ sent: _sent, by: _by, ...category }: Item): Category {
   return category;
 }
 
@@ -257,21 +245,6 @@ export class FakeImport {
 
 export function named(...names: string[]): NewCategory[] {
   return names.map((name) => ({ name }));
-}
-
-export function countOf(names: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, 1 + (counts.get(name) ?? 0));
-  return counts;
-}
-
-/** The names of a file, with the service's spelling of every row that exists. */
-export function respelled(names: readonly string[], categories: readonly Item[]): string[] {
-  const left = [...categories];
-  return names.map((name) => {
-    const at = left.findIndex(({ sent }) => sent === name);
-    return at < 0 ? name : (left.splice(at, 1)[0]?.name ?? name);
-  });
 }
 
 /** Whether a run ended without failed, unknown and pending rows. */

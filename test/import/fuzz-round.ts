@@ -3,8 +3,8 @@ import { PetstoreError } from '../../src/errors.ts';
 import { importError } from '../../src/import/import-error.ts';
 import { seededRandom } from '../../src/sandbox/faults.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import type { Fate } from './fake-service.ts';
-import { countOf, FakeImport, FakeService, named, respelled } from './fake-service.ts';
+import type { Fate, Item } from './fake-service.ts';
+import { FakeImport, FakeService, named } from './fake-service.ts';
 
 const NAMES = 'Dog,Cat,Cow,Bee & Co,Ant eater,Ant  hill,Yak,dog,Fox,Gnu,Hen,Elk,Emu,Owl,Ape,Abcdef,Abcd,Abcdxyz'.split(
   ',',
@@ -163,4 +163,19 @@ export async function playRound(seed: number, trace: (line: string) => void = ()
   checkTwice();
   if (ends === 0) violations.push(`not done after ${tries} runs`);
   return { violations, runs: tries, alters: alteration !== undefined };
+}
+
+function countOf(names: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, 1 + (counts.get(name) ?? 0));
+  return counts;
+}
+
+// The names of a file, with the service's spelling of every row that exists.
+function respelled(names: readonly string[], categories: readonly Item[]): string[] {
+  const left = [...categories];
+  return names.map((name) => {
+    const at = left.findIndex(({ sent }) => sent === name);
+    return at < 0 ? name : (left.splice(at, 1)[0]?.name ?? name);
+  });
 }

@@ -1,40 +1,82 @@
-// `categories import` as a process with a saved profile: a signal, two imports at once, and a terminal.
+// `categories import` as a process with a saved profile: interrupted, killed, concurrent, on several machines, and on a terminal.
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ImportDocument } from '../../../src/import/results.ts';
-import { startSandbox } from '../../../src/sandbox/start.ts';
 import { hasPty, hasSignals } from '../../support/capabilities.ts';
-import { ended } from '../../support/processes.ts';
-import { inTerminal, KEY, savedPlace, start } from '../../support/program.ts';
+import { IdleClock } from '../../support/fake-clock.ts';
+import { errorResponse, startHttpFake } from '../../support/http-fake.ts';
+import type { Place } from '../../support/processes.ts';
+import { ended, until } from '../../support/processes.ts';
+import { inTerminal, savedPlace, start } from '../../support/program.ts';
+import { hasStateServer, RedisServer } from '../../support/redis-server.ts';
+import { inProcess } from '../../support/world.ts';
 
-/** A saved profile of a sandbox that is slow, so that requests are in flight when a signal arrives, and `rows.csv`. */
-async function shop(rows: number) {
-  const { url, close } = await startSandbox({ keys: [KEY], plan: 'enterprise', faults: ['latency=60ms'] });
-  onTestFinished(close);
-  const at = savedPlace(url);
-  const names = Array.from({ length: rows }, (_, row) => `dog ${row}`).sort();
-  writeFileSync(join(at.dir, 'rows.csv'), `name\n${names.join('\n')}\n`);
-  const listed = async (): Promise<string[]> => {
-    const response = await fetch(`${url}/categories`, { headers: { authorization: `Bearer ${KEY}` } });
-    return ((await response.json()) as { name: string }[]).map(({ name }) => name).sort();
-  };
-  return { ...at, url, names, listed };
+const withServer = test.runIf(hasStateServer);
+const IMPORT = ['categories', 'import', 'rows.csv', '--json'];
+
+async function startStateServer(): Promise<RedisServer> {
+  const server = await RedisServer.start();
+  onTestFinished(() => server.kill());
+  return server;
 }
+
+interface FleetOptions {
+  readonly server?: RedisServer;
+  readonly rows?: number;
+  readonly onCreate?: (count: number, clock: IdleClock) => void;
+}
+
+/** A service, and imports to it: on one machine, or each on a new one if they share a state server. */
+async function fleetOf({ server, rows = 12, onCreate }: FleetOptions = {}) {
+  const clock = new IdleClock(Date.now());
+  const service = { items: [] as { id: number; name: string }[], creates: 0, isLate: false, delayMs: 0 };
+  const { url, close } = await startHttpFake(async ({ method, body }) => {
+    clock.touch();
+    if (service.delayMs > 0) await setTimeout(service.delayMs);
+    if (method === 'GET') return { body: service.items };
+    service.creates++;
+    onCreate?.(service.creates, clock);
+    const item = { id: service.creates, name: (JSON.parse(body) as { name: string }).name };
+    if (!service.isLate) service.items.push(item);
+    else void clock.sleep(3000).then(() => service.items.push(item));
+    return service.isLate ? errorResponse(500, 'late', 'processed later') : { status: 201, body: item };
+  });
+  onTestFinished(close);
+  const names = Array.from({ length: rows }, (_, row) => `row ${row}`).sort();
+  const machine = (): Place => {
+    const at = savedPlace(url, server ? { PETSTORE_STATE_URL: server.url } : {});
+    writeFileSync(join(at.dir, 'rows.csv'), `name\n${names.join('\n')}\n`);
+    return at;
+  };
+  const first = machine();
+  const next = (): Place => (server ? machine() : first);
+  return {
+    ...{ service, clock, url, names, first },
+    listed: () => service.items.map(({ name }) => name).sort(),
+    /** Imports in process and virtual time. */
+    run: () => clock.drive(inProcess(IMPORT, { ...next(), clock })),
+    spawn: (args = IMPORT) => start(next(), args),
+  };
+}
+
+const documentOf = ({ out }: { readonly out: string }) => JSON.parse(out) as ImportDocument;
 
 test.runIf(hasSignals)(
   'an import after SIGINT finishes requests in flight and prints the command to resume, and a waiting import creates the rest',
   async () => {
-    const at = await shop(400);
-    const first = start(at, ['categories', 'import', 'rows.csv', '--json', '--concurrency', '2']);
+    const { service, names, listed, spawn } = await fleetOf({ rows: 400 });
+    service.delayMs = 60;
+    const first = spawn([...IMPORT, '--concurrency', '2']);
     const interrupted = ended(first);
-    await expect.poll(at.listed, { timeout: 20_000 }).not.toEqual([]);
-    const second = start(at, ['categories', 'import', 'rows.csv', '--concurrency', '32']);
+    await until(() => service.creates > 0);
+    const second = spawn(['categories', 'import', 'rows.csv', '--concurrency', '32']);
     const resumed = ended(second);
     await once(second.stderr as Readable, 'data');
-    const third = start(at, ['categories', 'import', 'rows.csv', '--json']);
+    const third = spawn();
     const [waiting] = await once(third.stderr as Readable, 'data');
     expect(JSON.parse(`${waiting}`)).toEqual({
       waiting: { reason: 'import', pid: first.pid, host: expect.any(String) },
@@ -43,28 +85,99 @@ test.runIf(hasSignals)(
     third.kill('SIGKILL');
     await killed;
     first.kill('SIGINT');
-    const { code, out, err } = await interrupted;
-    const { created, unknown, pending } = JSON.parse(out) as ImportDocument;
-    expect([code, unknown, created.length + pending]).toEqual([130, [], 400]);
+    const outcome = await interrupted;
+    const { created, unknown, pending } = documentOf(outcome);
+    expect([outcome.code, unknown, created.length + pending]).toEqual([130, [], 400]);
     const hint = 'run `petstore categories import rows.csv --json --concurrency 2` to resume';
-    expect(JSON.parse(err)).toMatchObject({ error: { kind: 'interrupted', hint } });
+    expect(JSON.parse(outcome.err)).toMatchObject({ error: { kind: 'interrupted', hint } });
     const rest = await resumed;
     expect([rest.code, rest.err]).toEqual([0, expect.stringContaining(`import to finish (PID ${first.pid} on `)]);
     expect(rest.err.match(/import to finish/g)).toHaveLength(1);
     expect(rest.out).toBe(`Created ${pending}, skipped ${created.length}, failed 0, unknown 0\n`);
-    expect(await at.listed()).toEqual(at.names);
+    expect(listed()).toEqual(names);
   },
 );
 
 test.runIf(hasPty)(
   'an import on a terminal prompts with URL and count, and "no" exits with 130 without an error',
   async () => {
-    const at = await shop(3);
-    const question = `Create 3 categories at ${at.url} (estimated time: `;
+    const { first, url, listed } = await fleetOf({ rows: 3 });
     const steps = [{ after: 'Create 3', send: 'n\r' }];
-    const no = await inTerminal(at, ['categories', 'import', 'rows.csv'], { steps, columns: 120 });
-    expect([no.code, no.cooked, await at.listed()]).toEqual([130, true, []]);
-    expect(no.screen).toContain(question);
+    const no = await inTerminal(first, ['categories', 'import', 'rows.csv'], { steps, columns: 120 });
+    expect([no.code, no.cooked, listed()]).toEqual([130, true, []]);
+    expect(no.screen).toContain(`Create 3 categories at ${url} (estimated time: `);
     expect(no.screen).not.toContain('error:');
   },
 );
+
+type Fleet = Awaited<ReturnType<typeof fleetOf>>;
+
+/** @param forget removes the lock */
+async function killAndComplete(
+  { service, clock, names, listed, run, spawn }: Fleet,
+  forget: () => unknown,
+): Promise<void> {
+  const killed = async (): Promise<void> => {
+    const child = spawn();
+    const outcome = ended(child);
+    await until(() => service.creates >= 4);
+    child.kill('SIGKILL');
+    await outcome;
+  };
+  // The killed import and the state server have the real clock.
+  const since = Date.now();
+  service.isLate = true;
+  await killed();
+  service.isLate = false;
+  const completed = await run();
+  expect([completed.code, listed()]).toEqual([0, names]);
+  expect(Date.now() - since + clock.monotonic()).toBeGreaterThanOrEqual(10_000);
+  expect(completed.err).toContain('"reason":"requests"');
+  Object.assign(service, { items: [], creates: 0 });
+  await killed();
+  await forget();
+  const immediate = await run();
+  expect([immediate.code, listed(), immediate.err]).toEqual([0, names, expect.not.stringContaining('"requests"')]);
+}
+
+test('an import that was killed is completed by the next one, which waits 10 s unless the state directory was deleted', async () => {
+  const fleet = await fleetOf();
+  await killAndComplete(fleet, () => rmSync(join(fleet.first.dir, 'state'), { recursive: true }));
+});
+
+withServer(
+  'an import that was killed is completed on another machine, which waits 10 s unless the server was flushed',
+  async () => {
+    const server = await startStateServer();
+    await killAndComplete(await fleetOf({ server }), () => server.command('FLUSHALL'));
+  },
+);
+
+withServer('one of two machines that import at the same time waits, and each row exists once', async () => {
+  const { names, spawn, listed } = await fleetOf({ server: await startStateServer() });
+  const endings = await Promise.all([spawn(), spawn()].map(ended));
+  expect(endings.map(({ code }) => code)).toEqual([0, 0]);
+  expect(listed()).toEqual(names);
+  expect(endings.map((one) => documentOf(one).created.length).sort((a, b) => a - b)).toEqual([0, 12]);
+});
+
+withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
+  ['is killed', (server) => server.kill()],
+  ['has no memory left', (server) => server.command('CONFIG', 'SET', 'maxmemory', '1')],
+])('an import whose state server %s exits with 9 and prints the rows created so far', async (_what, harm) => {
+  const server = await startStateServer();
+  let harmed: Promise<unknown> | undefined;
+  const { service, run } = await fleetOf({
+    server,
+    onCreate(count, clock) {
+      if (count === 4) harmed = harm(server);
+      // Longer than the lock may be unconfirmed.
+      if (count === 7) void clock.advance(31_000);
+    },
+  });
+  const { code, out, err } = await run();
+  await harmed;
+  const { created, unknown, pending } = documentOf({ out });
+  expect([code, pending > 0, created.length + unknown.length]).toEqual([9, true, service.items.length]);
+  expect(err).toContain('"kind":"storage"');
+});
