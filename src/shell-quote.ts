@@ -15,23 +15,13 @@ export function createCommandFormatter(context: ShellContext, profile: string | 
   };
 }
 
-/** Whether the shell is PowerShell or cmd.exe; Git Bash and other POSIX shells on Windows set `SHELL`. */
-export function isWindowsShell({ platform, env }: ShellContext): boolean {
-  return platform === 'win32' && !env['SHELL'];
-}
-
-export function quoteForShell(word: string, context: ShellContext): string {
-  if (!isWindowsShell(context)) return quoteForPosix(word);
+export function quoteForShell(word: string, { platform, env }: ShellContext): string {
+  // Git Bash and other POSIX shells on Windows set SHELL.
+  if (platform !== 'win32' || env['SHELL']) {
+    return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  }
   if (/^[\w+=:./\\-]+$/.test(word)) return word;
   // Only PowerShell has quotes in which nothing is expanded.
-  if (/["$`%]/.test(word)) return quoteForPowerShell(word);
+  if (/["$`%]/.test(word)) return `'${word.replaceAll("'", "''")}'`;
   return `"${word.replace(/\\+$/, '$&$&')}"`;
-}
-
-export function quoteForPosix(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-}
-
-export function quoteForPowerShell(word: string): string {
-  return `'${word.replaceAll("'", "''")}'`;
 }

@@ -11,7 +11,6 @@ import type { View } from '../../output/view.ts';
 import { sandboxDataFile } from '../../profiles/paths.ts';
 import type { RequestRecord, ServerOptions } from '../../sandbox/server.ts';
 import { startServer } from '../../sandbox/server.ts';
-import { isWindowsShell, quoteForPosix, quoteForPowerShell } from '../../shell-quote.ts';
 
 interface ServeOptions extends Pick<ServerOptions, 'port' | 'plan' | 'reset' | 'retryAfter' | 'seed'> {
   readonly limit?: readonly string[];
@@ -35,7 +34,7 @@ interface SandboxInfo {
   readonly seed?: number;
 }
 
-const viewFor = (powershell: boolean): View<SandboxInfo> => ({
+const view: View<SandboxInfo> = {
   json: ({ rates: _, ...info }) => info,
   *text(info, { style }) {
     yield `Pet store sandbox, plan ${info.plan}: ${info.rates.join(', ') || 'unlimited'}\n\n`;
@@ -45,15 +44,10 @@ const viewFor = (powershell: boolean): View<SandboxInfo> => ({
     if (info.faults.length > 0) {
       yield `  ${style.yellow('injected faults')}: ${info.faults.join(', ')} (repeat with --seed ${info.seed})\n`;
     }
-    const assign = (name: string, value: string): string =>
-      powershell ? `$env:${name} = ${quoteForPowerShell(value)}` : `export ${name}=${quoteForPosix(value)}`;
-    yield '\nIn another terminal, run:\n\n';
-    yield `  ${assign('PETSTORE_BASE_URL', info.url)}\n`;
-    yield `  ${assign('PETSTORE_API_KEY', info.key)}\n`;
-    yield '  petstore categories list\n\n';
+    yield '\nIn another terminal, set PETSTORE_BASE_URL to the URL and PETSTORE_API_KEY to the key.\n';
     yield `${style.dim('Press Ctrl-C to stop; the data is kept')}\n`;
   },
-});
+};
 
 export const serveAction: Action<ServeOptions, SandboxInfo> = {
   // Never resolves: it rejects with a silent `interrupted` when a signal stops the server.
@@ -61,7 +55,7 @@ export const serveAction: Action<ServeOptions, SandboxInfo> = {
     const { context, options } = session;
     const { clock, signal } = context;
     const data = file === undefined ? sandboxDataFile(session.stateDir()) : file && resolve(context.cwd, file);
-    const print = await loadPrinter(session, viewFor(isWindowsShell(context)));
+    const print = await loadPrinter(session, view);
     const log = options.quiet || options.json ? {} : { onRequest: requestLog(context) };
     const nameOf = (option: string): string => `--${option.replace(/s$/, '')}`;
     const server = await startServer({ ...more, limits, keys, faults, data, nameOf, clock, ...log });
@@ -77,7 +71,7 @@ export const serveAction: Action<ServeOptions, SandboxInfo> = {
     const { exitCode } = signal.reason as PetstoreError;
     throw new PetstoreError('interrupted', 'stopped', { exitCode, silent: true });
   },
-  view: viewFor(false),
+  view,
 };
 
 function requestLog({ clock, stderr }: Context) {
