@@ -39,17 +39,12 @@ export function parseFault(text: string, option: string): FaultRule {
   throw invalidValue(duration, option, 'use a duration such as latency=300ms', 'duration');
 }
 
-export interface FaultPlan {
-  readonly delayMs: number;
-  readonly fault: Exclude<FaultKind, 'latency'> | undefined;
-}
-
 /** Delays add up; the first other fault applies. Each rule draws a random number, so a seed always gives the same sequence. */
-export function drawFaultPlan(rules: readonly FaultRule[], random: () => number): FaultPlan {
+export function drawFaultPlan(rules: readonly FaultRule[], random: () => number) {
   const drawn = rules.filter((rule) => random() * 100 < rule.percent);
   const delayMs = drawn.reduce((sum, rule) => sum + rule.delayMs, 0);
-  const fault = drawn.map(({ kind }) => kind).find((kind) => kind !== 'latency');
-  return { delayMs, fault };
+  const first = drawn.find(({ kind }) => kind !== 'latency') ?? drawn[0];
+  return { delayMs, fault: first?.kind };
 }
 
 /** The generator mulberry32: repeatable numbers in [0, 1), not for secrets. */

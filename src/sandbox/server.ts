@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../clock.ts';
 import { PetstoreError, systemReason } from '../errors.ts';
-import type { FaultKind, FaultPlan } from './faults.ts';
+import type { FaultKind } from './faults.ts';
 import { drawFaultPlan, seededRandom } from './faults.ts';
 import type { QuotaStatus } from './limiter.ts';
 import { newKeyUsage, quotaStatus } from './limiter.ts';
@@ -78,7 +78,7 @@ export async function startServer(options: ServerOptions): Promise<RunningSandbo
 /** What is known about a request before its operation has run. */
 interface Exchange {
   quota: QuotaStatus;
-  plan: FaultPlan;
+  readonly fault: FaultKind | undefined;
 }
 
 class Service {
@@ -99,15 +99,14 @@ class Service {
 
   /** Never rejects. */
   async handle(request: IncomingMessage, to: ServerResponse): Promise<void> {
-    const { clock, keys, limits, onRequest } = this.#options;
+    const { clock, faults, keys, limits, onRequest } = this.#options;
+    const { delayMs, fault } = drawFaultPlan(faults, this.#random);
     // Without a valid key, the whole limit remains.
-    const quota = quotaStatus(newKeyUsage(), clock.now(), limits);
-    const exchange: Exchange = { quota, plan: { delayMs: 0, fault: undefined } };
+    const exchange: Exchange = { quota: quotaStatus(newKeyUsage(), clock.now(), limits), fault };
     try {
       const response = await this.#respond(request, exchange).catch(toResponse);
-      const { quota, plan } = exchange;
-      if (plan.delayMs > 0) await clock.sleep(plan.delayMs, this.#closed.signal);
-      const fault = plan.fault ?? (plan.delayMs > 0 ? 'latency' : undefined);
+      const { quota } = exchange;
+      if (delayMs > 0) await clock.sleep(delayMs, this.#closed.signal);
       const status = fault === 'reset' ? undefined : response.status;
       const path = withoutKeys(`${request.url}`, keys);
       onRequest?.({ method: `${request.method}`, path, status, remaining: quota.remaining, fault });
@@ -128,7 +127,6 @@ class Service {
   async #respond(request: IncomingMessage, exchange: Exchange): Promise<SandboxResponse> {
     const { method = '', url = '', headers } = request;
     checkOrigin(headers, this.#options.port);
-    exchange.plan = drawFaultPlan(this.#options.faults, this.#random);
     // The target may be in absolute form (RFC 9112, section 3.2.2).
     const path = url.replace(/^http:\/\/[^/?]*/i, '').replace(/[?#].*$/s, '');
     if (method === 'GET' && path === OPENAPI_PATH) return openapiResponse();
@@ -139,7 +137,7 @@ class Service {
       const message = 'the API key is missing or not valid; send Authorization: Bearer <API_KEY>';
       throw new HttpError(401, 'unauthorized', message, { 'WWW-Authenticate': 'Bearer' });
     }
-    const { fault } = exchange.plan;
+    const { fault } = exchange;
     if (fault === '500' || fault === '503') throw new HttpError(Number(fault), 'injected_fault', 'injected fault');
     if (fault === 'reset') return { status: 0, body: Buffer.alloc(0), headers: {} };
     return operation(request, this.#store);
