@@ -14,8 +14,8 @@ const KEY = 'sk_test_0123456789';
 
 type Attempt = Partial<Parameters<Transport['send']>[1]>;
 
-function send(baseUrl: string, request = GET, how: Attempt = {}): Promise<HttpResponse> {
-  const transport = createTransport({ baseUrl, key: KEY, version: '1.2.3', env: {}, now: Date.now });
+function send(baseUrl: string, request = GET, how: Attempt = {}, env = {}): Promise<HttpResponse> {
+  const transport = createTransport({ baseUrl, key: KEY, version: '1.2.3', env, now: Date.now });
   return transport.send(request, { timeoutMs: 5000, signal: new AbortController().signal, ...how });
 }
 
@@ -71,10 +71,6 @@ test('a response whose body stalls is a timeout with a head, which is reported w
   });
   expect(reported.status).toBe(200);
   expect(await failed).toMatchObject({ reason: 'timeout', head: { status: 200 } });
-});
-
-test('a request to a host that does not exist counts as not sent', async () => {
-  expect(await failure('https://no-such-host.invalid/v1', POST)).toMatchObject({ requestSent: false });
 });
 
 test('a request whose connection is never established times out and counts as not sent', async () => {
@@ -142,6 +138,7 @@ test('an attempt whose beforeSend throws once it is connected sends nothing', as
 });
 
 test.each([
+  ['ENOTFOUND', false, 'connect', 'the host name could not be resolved'],
   ['ENETUNREACH', false, 'connect', 'network is unreachable'],
   ['ENETUNREACH', true, 'reset', 'the connection closed before a response arrived'],
   ['ETIMEDOUT', false, 'connect', 'the connection timed out'],
@@ -175,4 +172,31 @@ test.each([
   ['a chunk cut short', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n[]', 'reset', HALF],
 ])('a response with %s fails', async (_what, bytes, reason, message) => {
   expect(await failure((await responding(bytes)).url)).toMatchObject({ reason, requestSent: true, message });
+});
+
+const head = (status: string): string => `HTTP/1.1 ${status}\r\n\r\n`;
+const failureThrough = (HTTPS_PROXY: string) => failure('https://pets.example/v1', POST, {}, { HTTPS_PROXY });
+
+test.each<[string, bytes: string | undefined, string, string]>([
+  ['refuses connections', undefined, 'proxy', 'cannot connect to proxy HOST: connection refused'],
+  ['responds 407', head('407 No'), 'proxy-auth', 'proxy HOST requires a user name and password (407)'],
+  ['responds 403', head('403 No'), 'proxy-refused', 'proxy HOST rejected the connection (403 Forbidden)'],
+  ['responds 502', head('502 No'), 'proxy', 'proxy HOST could not connect (502 Bad Gateway)'],
+  ['responds 599', head('599 \u001b[31mOdd'), 'proxy', 'proxy HOST could not connect (599)'],
+  ['ends', '', 'proxy', 'cannot connect to proxy HOST: it closed the connection'],
+  ['does not speak HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', 'proxy', `cannot connect to proxy HOST: ${INVALID}`],
+])('the error after a proxy that %s names the proxy', async (_what, bytes, reason, problem) => {
+  const host = bytes === undefined ? '127.0.0.1:9' : new URL((await responding(bytes)).url).host;
+  const error = { reason, requestSent: false, message: problem.replace('HOST', host) };
+  expect(await failureThrough(`http://${host}`)).toMatchObject(error);
+});
+
+test('a rejected proxy password is sent once, decoded, and never shown', async () => {
+  const { url, requests } = await responding(head('407 No'));
+  const { host } = new URL(url);
+  const error = await failureThrough(`http://me:hun%40ter%2@${host}`);
+  expect(error.message).toBe(`proxy ${host} rejected its user name or password (407)`);
+  const sent = `Basic ${Buffer.from('me:hun@ter%2').toString('base64')}`;
+  expect(requests.map(({ headers }) => headers['proxy-authorization'])).toEqual([sent]);
+  expect(JSON.stringify(error) + error.stack).not.toMatch(/hun(%40|@)ter/);
 });
