@@ -38,7 +38,7 @@ export function usageError(parseError: ParseError, context: Context, profile: st
   // `--nam dog` is a mistyped `--name` rather than a missing one.
   if (code === 'commander.missingMandatoryOptionValue' && mistyped) return unknownOption(command, mistyped);
   const hints: Partial<Record<string, string | undefined>> = {
-    'commander.unknownCommand': meantCommand(command, word, petstore),
+    'commander.unknownCommand': meantCommand(command, command.args.slice(command.args.indexOf(word)), petstore),
     'commander.missingMandatoryOptionValue': meantArgument(command, petstore),
     'commander.missingArgument': word === 'file' ? 'pass a file, or - to read stdin' : meantArgument(command, petstore),
     'commander.conflictingOption': 'use one of them',
@@ -73,18 +73,15 @@ function unknownOption(command: Command, word: string): PetstoreError {
 }
 
 // Searches all commands: `petstore login` means `petstore auth login`, `category list` means `categories list`.
-function meantCommand(parent: Command, word: string, petstore: FormatCommand): string | undefined {
-  const root = rootOf(parent);
+function meantCommand(parent: Command, words: readonly string[], petstore: FormatCommand): string | undefined {
+  const [word = '', ...rest] = words;
   const [, ...path] = pathOf(parent).split(' ');
-  const rest = parent.args.slice(parent.args.indexOf(word) + 1);
   const synonym = SYNONYMS[[...path, word].join(' ')] ?? SYNONYMS[word] ?? word;
   if (/[ -]/.test(synonym)) return didYouMean(petstore, synonym.split(' '));
-  const near = closestCommand(visibleCommands(parent), synonym) ?? closestCommand(commandsBelow(root), synonym);
-  if (!near) return undefined;
-  if (near.commands.length === 0) return suggest(near, rest, petstore);
-  const [next = '', ...others] = rest;
-  const below = closestCommand(visibleCommands(near), SYNONYMS[next] ?? next);
-  return below ? suggest(below, others, petstore) : help(near);
+  const others = commandsBelow(rootOf(parent));
+  const near = closestCommand(visibleCommands(parent), synonym) ?? closestCommand(others, synonym);
+  if (near && near.commands.length > 0) return meantCommand(near, rest, petstore) ?? help(near);
+  return near && suggest(near, rest, petstore);
 }
 
 // Without arguments, names stand for those that the command requires.
