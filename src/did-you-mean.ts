@@ -10,19 +10,17 @@ export function closestMatch(word: string, known: readonly string[]): string | u
 
 // Damerau-Levenshtein distance: insert, delete, replace, or swap two neighbors.
 function distance(one: string, two: string): number {
-  let before: number[] = [];
-  let row = Array.from({ length: two.length + 1 }, (_, at) => at);
+  const rows = [Array.from({ length: two.length + 1 }, (_, at) => at)];
+  const at = (i: number, j: number): number => rows[i]?.[j] ?? 0;
   for (let i = 1; i <= one.length; i++) {
-    const next = [i];
+    const row = [i];
+    rows.push(row);
     for (let j = 1; j <= two.length; j++) {
       const same = one[i - 1] === two[j - 1];
-      let cost = Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + (same ? 0 : 1));
       const swapped = i > 1 && j > 1 && one[i - 1] === two[j - 2] && one[i - 2] === two[j - 1];
-      if (swapped) cost = Math.min(cost, (before[j - 2] ?? 0) + 1);
-      next.push(cost);
+      const costs = [at(i - 1, j) + 1, at(i, j - 1) + 1, at(i - 1, j - 1) + (same ? 0 : 1)];
+      row.push(Math.min(...costs, swapped ? at(i - 2, j - 2) + 1 : Number.POSITIVE_INFINITY));
     }
-    before = row;
-    row = next;
   }
-  return row[two.length] ?? 0;
+  return at(one.length, two.length);
 }
