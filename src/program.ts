@@ -17,7 +17,7 @@ import type { ParseError } from './usage-error.ts';
 
 /** @returns the exit code (docs/cli.md, exit codes); never rejects */
 export async function run(context: Context): Promise<number> {
-  const { args, stdout, cleanups } = context;
+  const { args, cleanups } = context;
   const flags = args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
   const isJson = (flag: string, at: number): boolean =>
     flag === '--json' || flag === '--format=json' || (flag === '--format' && flags[at + 1] === 'json');
@@ -25,8 +25,7 @@ export async function run(context: Context): Promise<number> {
   const program = createProgram(context);
   try {
     checkEncoding(args);
-    const text = await parseAndRun(program, json);
-    if (text !== undefined) await stdout.write(text);
+    await parseAndRun(program, json);
     return 0;
   } catch (error) {
     const { profile, verbose } = program.opts();
@@ -43,25 +42,23 @@ export async function run(context: Context): Promise<number> {
   }
 }
 
-// Returns a help or version text; commands write their results themselves.
-async function parseAndRun(program: Program, json: boolean): Promise<string | undefined> {
+async function parseAndRun(program: Program, json: boolean): Promise<void> {
   const { context } = program;
-  const { args, version } = context;
+  const { args, version, stdout } = context;
   const isHelp = args.length === 0 || args[0] === 'help';
   try {
     await program.parseAsync(isHelp ? [...args.slice(1), '--help'] : args, { from: 'user' });
-    return undefined;
   } catch (error) {
     if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
     const { code, command } = error as ParseError;
-    if (code === 'commander.version') return json ? `${JSON.stringify({ version })}\n` : `${version}\n`;
+    if (code === 'commander.version') return stdout.write(`${json ? JSON.stringify({ version }) : version}\n`);
     const [word = ''] = command.args;
     // Commander shows the help of a group for an unknown command in it.
     if (command.commands.length > 0 && /^[^-]/.test(word)) {
       command.error(`error: unknown command '${word}'`, { code: 'commander.unknownCommand' });
     }
     const { describeCommands, helpText } = await import('./commands/help.ts');
-    return json ? `${JSON.stringify(describeCommands(command))}\n` : helpText(command, context);
+    await stdout.write(json ? `${JSON.stringify(describeCommands(command))}\n` : await helpText(command, context));
   }
 }
 
