@@ -4,7 +4,6 @@ import type { Hint, PetstoreError } from './errors.ts';
 import { rephrase, toPetstoreError } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
 import type { Context } from './io.ts';
-import { hasColor } from './io.ts';
 import { loadStyle } from './output/render.ts';
 import type { Target } from './profiles/credentials.ts';
 import { stateDirIfAny } from './profiles/paths.ts';
@@ -29,7 +28,7 @@ export async function reportError(error: unknown, context: Context, options: Rep
   const shown = completeHint(toPetstoreError(error, stateDirIfAny(context)), context, options);
   if (shown.facts.silent) return shown.exitCode;
   const { stderr, env } = context;
-  const { red } = await loadStyle(hasColor(stderr, env, options.color));
+  const { red } = await loadStyle(stderr, env, options.color);
   const json = `${terminalSafeJson(JSON.stringify({ error: shown }))}\n`;
   await stderr.write(options.json ? json : textLines(shown, red));
   if (options.verbose && shown.kind === 'internal') await stderr.write(`${escapeControls(inspect(shown), '\n')}\n`);
@@ -37,11 +36,7 @@ export async function reportError(error: unknown, context: Context, options: Rep
 }
 
 /** Names the command or the source of the key in the hint, and redacts a key that was typed in place of another argument. */
-export function completeHint(
-  error: PetstoreError,
-  context: Pick<Context, 'args' | 'env' | 'platform'>,
-  { profile, target }: HintOptions,
-): PetstoreError {
+export function completeHint(error: PetstoreError, context: Context, { profile, target }: HintOptions): PetstoreError {
   const { kind, message } = error;
   const { hint, command } = kind === 'auth' && error.status === 401 && target ? keyHint(target) : error.facts;
   const petstore = createCommandFormatter(context, profile);

@@ -4,7 +4,6 @@ import { Help } from 'commander';
 import { PetstoreCommand, pathOf, rootOf } from '../command.ts';
 import { capitalize } from '../format.ts';
 import type { Context } from '../io.ts';
-import { hasColor } from '../io.ts';
 import { loadStyle } from '../output/render.ts';
 import { EXIT_CODES, GLOBAL_OPTIONS } from '../reference.ts';
 
@@ -42,7 +41,7 @@ const MIN_DESCRIPTION = 30;
 
 /** The text of a command's `--help`. */
 export async function helpText(command: Command, { stdout, env, args }: Context): Promise<string> {
-  const { bold } = await loadStyle(hasColor(stdout, env, !args.includes('--no-color')));
+  const { bold } = await loadStyle(stdout, env, !args.includes('--no-color'));
   const help = new PetstoreHelp();
   help.styleTitle = bold;
   help.helpWidth = Math.max(NARROWEST, Math.min(WIDEST, stdout.columns || 80));

@@ -1,7 +1,7 @@
 // Renders a result for stdout: one renderer per format, whose packages are loaded on use. The only file that imports chalk.
 import { PetstoreError } from '../errors.ts';
 import { terminalSafeJson } from '../escape.ts';
-import type { Context } from '../io.ts';
+import type { Context, Environment, Output } from '../io.ts';
 import { hasColor } from '../io.ts';
 import { stringifyJson } from '../json.ts';
 import type { GlobalOptions } from '../reference.ts';
@@ -24,7 +24,10 @@ export async function loadRenderer<Data>(
 ): Promise<Renderer<Data>> {
   const { isTTY } = context.stdout;
   if (format === 'table') return loadText(view, context, color);
-  if (format === 'json') return (data) => [`${jsonText(view.json ? view.json(data) : data, isTTY)}\n`];
+  if (format === 'json') {
+    const text = (data: Data): string => stringifyJson(view.json ? view.json(data) : data, isTTY ? 2 : 0);
+    return (data) => [`${terminalSafeJson(text(data))}\n`];
+  }
   const { records } = view;
   if (!records) {
     throw new PetstoreError('usage', `--format ${format} is available only for \`petstore categories list\``, {
@@ -40,17 +43,12 @@ export async function loadRenderer<Data>(
   return (data) => delimited(format, columns, records.rows(data), isTTY);
 }
 
-/** Serializes a value of `parseJson`, with every digit kept and control characters escaped. */
-function jsonText(value: unknown, pretty = false): string {
-  return terminalSafeJson(stringifyJson(value, pretty ? 2 : 0));
-}
-
 async function loadText<Data>(
   view: View<Data>,
   { stdout, env, clock, redactor }: RenderContext,
   color: boolean,
 ): Promise<Renderer<Data>> {
-  const style = await loadStyle(hasColor(stdout, env, color));
+  const style = await loadStyle(stdout, env, color);
   const table = view.tables && (await import('./table.ts')).table;
   // The width is unknown if the terminal reports 0 columns.
   const columns = stdout.columns || undefined;
@@ -69,9 +67,9 @@ async function loadText<Data>(
 
 /**
  * Only the 16 named colors are used, which terminal themes keep readable on dark and light backgrounds.
- * @param color from `hasColor`; chalk itself ignores NO_COLOR
+ * @param wanted false after `--no-color`; chalk itself ignores NO_COLOR
  */
-export async function loadStyle(color: boolean): Promise<Style> {
+export async function loadStyle(stream: Output, env: Environment, wanted: boolean): Promise<Style> {
   const { Chalk } = await import('chalk');
-  return new Chalk({ level: color ? 1 : 0 });
+  return new Chalk({ level: hasColor(stream, env, wanted) ? 1 : 0 });
 }

@@ -1,10 +1,11 @@
 // The end of an import: exit code, message and hint.
 import { expect, test } from 'vitest';
-import type { ErrorKind } from '../../src/errors.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { classifyError, importError, listLacks } from '../../src/import/import-error.ts';
 import type { ImportDocument } from '../../src/import/results.ts';
+import type { ErrorKind } from '../../src/reference.ts';
 import { completeHint } from '../../src/report-error.ts';
+import { world } from '../support/world.ts';
 
 const DOCUMENT: ImportDocument = {
   created: [{ id: 1, name: 'a' }],
@@ -17,7 +18,7 @@ const DOCUMENT: ImportDocument = {
 function ended(given: Partial<ImportDocument>, stopError?: PetstoreError) {
   const stop = stopError && { error: stopError };
   const error = importError({ ...DOCUMENT, ...given }, stop, ['categories', 'import', 'my file.csv', '-p', 'staging']);
-  return error && completeHint(error, { args: [], env: {}, platform: 'linux' }, { profile: 'staging' });
+  return error && completeHint(error, world([], { platform: 'linux' }), { profile: 'staging' });
 }
 
 const stopped = (kind: ErrorKind, facts = {}): PetstoreError => new PetstoreError(kind, 'why', facts);

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { loadStyle } from '../../src/output/render.ts';
 import { fitWidths, table } from '../../src/output/table.ts';
 import type { Column } from '../../src/output/view.ts';
+import { world } from '../support/world.ts';
 
 interface Row {
   readonly id: string;
@@ -18,7 +19,8 @@ const columns: readonly Column<Row>[] = [
   { header: 'description', value: (row) => row.description },
 ];
 
-const style = await loadStyle(false);
+const styleOf = (wanted: boolean) => loadStyle(world([], { columns: 80 }).stdout, {}, wanted);
+const style = await styleOf(false);
 const draw = (rows: readonly Row[], width?: number): string =>
   [...table(columns, rows, { columns: width, style })].join('');
 const lines = (text: string): string[] => text.slice(0, -1).split('\n');
@@ -87,7 +89,7 @@ test('a table row is one line with control characters escaped, and a table witho
 });
 
 test('table headings are bold if color is enabled, with the same layout', async () => {
-  const painted = [...table(columns, pets, { columns: 40, style: await loadStyle(true) })].join('');
+  const painted = [...table(columns, pets, { columns: 40, style: await styleOf(true) })].join('');
   expect(painted).toContain('\u001b[1m');
   expect(painted.replaceAll(/\u001b\[\d+m/g, '')).toBe(draw(pets, 40));
 });
