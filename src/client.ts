@@ -8,7 +8,6 @@ import type { StateServer } from './append-log/state-server.ts';
 import { parseStateUrl } from './append-log/state-url.ts';
 import { checkOptions, checkPath } from './check-options.ts';
 import { LONGEST_TIMER_MS, systemClock } from './clock.ts';
-import type { ErrorKind } from './errors.ts';
 import { PetstoreError, toPetstoreError } from './errors.ts';
 import { HttpClient } from './http/http-client.ts';
 import { createTransport } from './http/transport.ts';
@@ -19,6 +18,7 @@ import { stateDir } from './profiles/paths.ts';
 import { Ledger } from './rate-limit/ledger.ts';
 import type { Quota, QuotaWindow } from './rate-limit/quota.ts';
 import { Redactor } from './redact.ts';
+import type { ErrorKind } from './reference.ts';
 import { VERSION } from './version.ts';
 
 export type { Category, ErrorKind, NewCategory, Quota, QuotaWindow };
@@ -96,7 +96,8 @@ export function createClient(options: ClientOptions): Client {
     try {
       if (closed) throw closedError();
       const one = checkOptions<CallOptions>(options, CALL_OPTIONS, 'the call');
-      signal = one.signal && checkSignal(one.signal);
+      ({ signal } = one);
+      if (signal && !(signal instanceof AbortSignal)) throw new PetstoreError('usage', 'signal must be an AbortSignal');
       const timeoutMs = one.timeoutMs === undefined ? undefined : checkTimeout(one.timeoutMs);
       const send: HttpClient['send'] = async (request) =>
         (await service.http()).send({ ...request, signal, timeoutMs });
@@ -172,11 +173,6 @@ function checkTimeout(value: unknown): number {
   if (ms > 0) return Math.min(LONGEST_TIMER_MS, ms);
   // With a timeout of 0 the outcome of a create would always be unknown.
   throw new PetstoreError('usage', 'timeoutMs must be greater than 0');
-}
-
-function checkSignal(signal: AbortSignal): AbortSignal {
-  if (signal instanceof AbortSignal) return signal;
-  throw new PetstoreError('usage', 'signal must be an AbortSignal');
 }
 
 function checkCategory(category: NewCategory): NewCategory {

@@ -1,10 +1,10 @@
 // Runs a command's action: opens the session, prints the result, the quota and the error.
 import { Command } from 'commander';
-import type { ErrorKind } from './errors.ts';
 import { PetstoreError, rephrase } from './errors.ts';
 import type { Context } from './io.ts';
 import { loadRenderer } from './output/render.ts';
 import type { View } from './output/view.ts';
+import type { ErrorKind } from './reference.ts';
 import { Session } from './session.ts';
 
 /** The sections of a command's help below its options. A line break within a paragraph counts as a space. */
@@ -55,11 +55,9 @@ export interface Action<Options, Data> {
   run(session: Session, options: Options, ...args: string[]): Promise<Data>;
 }
 
-type Handler = (this: Command) => Promise<void>;
-
 /** Returns a handler for `Command.action`, which loads the code of the command when it runs. */
-export function handlerOf<Options, Data>(load: (command: Command) => Promise<Action<Options, Data>>): Handler {
-  return async function handle(this: Command) {
+export function handlerOf<Options, Data>(load: (command: Command) => Promise<Action<Options, Data>>) {
+  return async function handle(this: Command): Promise<void> {
     const program = rootOf(this);
     const session = new Session(program.context, this.optsWithGlobals());
     program.session = session;

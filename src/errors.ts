@@ -4,8 +4,6 @@ import { escapeControls } from './escape.ts';
 import type { ErrorKind } from './reference.ts';
 import { EXIT_CODES } from './reference.ts';
 
-export type { ErrorKind };
-
 /** An error in an input file; `row` counts data rows from 1. */
 export interface Problem {
   readonly line: number;
@@ -55,7 +53,8 @@ export class PetstoreError extends Error {
   declare readonly retryAt: number | undefined;
   /** `unknown` if an interrupted create may have been carried out. */
   declare readonly outcome: 'unknown' | undefined;
-  readonly #facts: ErrorFacts;
+  /** @internal */
+  declare readonly facts: ErrorFacts;
 
   static {
     // On the prototype, the name is part of the stack and not a property that console.log repeats.
@@ -66,7 +65,7 @@ export class PetstoreError extends Error {
   constructor(kind: ErrorKind, message: string, facts: ErrorFacts = {}) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
     this.kind = kind;
-    this.#facts = facts;
+    Object.defineProperty(this, 'facts', { value: facts });
     const outcome = kind === 'interrupted' && this.processed !== 'no' ? 'unknown' : undefined;
     const { hint, code, serviceMessage, status, retryAt } = facts;
     for (const [name, value] of Object.entries({ hint, code, serviceMessage, status, retryAt, outcome })) {
@@ -84,24 +83,19 @@ export class PetstoreError extends Error {
   }
 
   /** @internal */
-  get facts(): ErrorFacts {
-    return this.#facts;
-  }
-
-  /** @internal */
   get processed(): Processed {
-    return this.#facts.processed ?? (this.kind === 'unknown_outcome' || this.kind === 'internal' ? 'perhaps' : 'no');
+    return this.facts.processed ?? (this.kind === 'unknown_outcome' || this.kind === 'internal' ? 'perhaps' : 'no');
   }
 
   /** @internal */
   get exitCode(): number {
-    return this.#facts.exitCode ?? EXIT_CODES[this.kind].code;
+    return this.facts.exitCode ?? EXIT_CODES[this.kind].code;
   }
 
   /** The error as `--json` prints it; `retryAt` is ISO 8601. */
   toJSON(): object {
     const { kind, message, hint, code, status, outcome } = this;
-    const { problems } = this.#facts;
+    const { problems } = this.facts;
     const retryAt = this.retryAt === undefined ? undefined : new Date(this.retryAt).toISOString();
     return { kind, message, hint, code, status, retryAt, outcome, problems };
   }
@@ -131,10 +125,8 @@ export function storageError(cause: unknown, doing: string, path: string, variab
   const full = /^(?:ENOSPC|EDQUOT)$/.test((cause as NodeJS.ErrnoException).code ?? '');
   const writable = variable ? `set ${variable} to a directory that you can write to` : undefined;
   const hint = full ? 'free some disk space' : writable;
-  return new PetstoreError('storage', `cannot ${doing} ${escapeControls(path)} (${systemReason(cause)})`, {
-    hint,
-    cause,
-  });
+  const message = `cannot ${doing} ${escapeControls(path)} (${systemReason(cause)})`;
+  return new PetstoreError('storage', message, { hint, cause });
 }
 
 /**
@@ -150,8 +142,6 @@ export function toPetstoreError(error: unknown, stateDir?: string): PetstoreErro
   if (isFile && isSystemError(error)) return storageError(error, 'access', path ?? 'a file', variable);
   // Third-party messages may contain secrets: only the error's name is printed without --verbose.
   const name = error instanceof Error ? error.name : typeof error;
-  return new PetstoreError('internal', `unexpected ${name} (a bug in petstore)`, {
-    hint: 'run the command again with --verbose and report the output',
-    cause: error,
-  });
+  const hint = 'run the command again with --verbose and report the output';
+  return new PetstoreError('internal', `unexpected ${name} (a bug in petstore)`, { hint, cause: error });
 }

@@ -100,13 +100,6 @@ function endBy(name: Signal): never {
   process.exit(SIGNALS[name]);
 }
 
-function takeEnvironment(): Context['env'] {
-  const env = toEnvironment(process.env, process.platform);
-  // Keep secrets out of child processes and diagnostic reports.
-  for (const name of SECRET_VARIABLES) delete process.env[name];
-  return env;
-}
-
 function homeDir(env: Context['env']): string | undefined {
   try {
     return env['HOME'] === '' ? undefined : homedir() || undefined;
@@ -131,7 +124,9 @@ async function perform(context: Context): Promise<number> {
 async function main(): Promise<void> {
   // If a promise never settles, Node exits with this code instead of 0.
   process.exitCode = EXIT_CODES.internal.code;
-  const env = takeEnvironment();
+  const env = toEnvironment(process.env, process.platform);
+  // Keep secrets out of child processes and diagnostic reports.
+  for (const name of SECRET_VARIABLES) delete process.env[name];
   const signal = handleSignals();
   const context: Context = {
     args: process.argv.slice(2),

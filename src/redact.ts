@@ -27,8 +27,6 @@ export function maskKey(key: string): string {
   return key.length < 12 ? '****' : `…${key.slice(-4)}`;
 }
 
-/** In characters; a shorter key is recognized by its prefix only. */
-const MIN_KEY = 16;
 const KEY_PREFIX =
   /^(?:sk|pk|rk|(?:test|live|prod|api|access|auth|secret|my)?[_-]?key|api|sandbox|petstore|live|test)[_-]\S{3,}$/i;
 // Only keys with a known prefix, because host and file names may look like other keys.
@@ -38,7 +36,7 @@ const WORD = /[^\s=:,"'`<>@]+/g;
 /** Whether a typed word may be an API key: by its prefix, or because it is long and not made of words. */
 export function looksLikeKey(word: string): boolean {
   if (KEY_PREFIX.test(word)) return true;
-  if (word.length < MIN_KEY || !/^[\w.+/=~-]+$/.test(word) || !/[a-z]/i.test(word)) return false;
+  if (!/^[\w.+/=~-]{16,}$/.test(word) || !/[a-z]/i.test(word)) return false;
   return /\d/.test(word) || (!word.startsWith('--') && /[^-._/]{16,}/.test(word));
 }
 

@@ -15,7 +15,6 @@ export class Session {
   readonly progress: Progress;
   /** The ledger of the last opened client, and when it was opened (epoch milliseconds). */
   usedLedger: { readonly ledger: Ledger; readonly since: number } | undefined;
-
   /** The target, once it is known. */
   usedTarget: Target | undefined;
 

@@ -1,8 +1,9 @@
 // The errors of an import, and which of them decides its exit code. Pure.
-import type { ErrorKind } from '../errors.ts';
+
 import { PetstoreError, toPetstoreError } from '../errors.ts';
 import { formatCount, formatNumber } from '../format.ts';
 import { statusTraits } from '../http/retry.ts';
+import type { ErrorKind } from '../reference.ts';
 import type { ImportDocument } from './results.ts';
 import { quoted } from './validate-row.ts';
 
