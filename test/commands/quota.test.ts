@@ -1,69 +1,65 @@
 // `petstore quota`: the cached quota, --refresh and --clear.
 import { expect, onTestFinished, test } from 'vitest';
-import { FakeClock } from '../support/fake-clock.ts';
+import type { RequestRecord } from '../../src/sandbox/server.ts';
+import { KEY, noonClock, startTestSandbox } from '../sandbox/support.ts';
 import { startHttpFake } from '../support/http-fake.ts';
-import type { LimitedOptions } from '../support/limited-service.ts';
-import { startLimited } from '../support/limited-service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
 
-const KEY = 'pk_secret_quota_0123456789';
-
-async function service(options: Partial<LimitedOptions> = {}) {
-  const clock = new FakeClock(Date.parse('2026-11-21T12:00:20Z'));
-  const window = { mode: 'fixed', limit: 60, windowMs: 60_000 } as const;
-  const server = await startLimited({ ...window, now: clock.now, ...options });
-  onTestFinished(server.close);
+async function service(limit = '60/1m') {
+  const clock = noonClock();
+  const statuses: unknown[] = [];
+  const onRequest = ({ status }: RequestRecord): void => void statuses.push(status);
+  const { baseUrl } = await startTestSandbox({ clock, limits: [limit], onRequest });
   const dir = tempDir();
-  const env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: server.url };
+  const env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: baseUrl };
   const run = (line: string) => inProcess(line.split(' '), { env, dir, clock });
-  return { server, run };
+  return { statuses, run };
 }
 
 test('`quota` before the first response prints "unknown" and sends nothing', async () => {
-  const { server, run } = await service();
+  const { statuses, run } = await service();
   const text = await run('quota');
   expect(text).toMatchObject({ code: 0, err: '' });
   expect(text.out).toContain('remaining     unknown (run with --refresh to update)');
   const json = await run('quota --json');
   const unknown = { limit: null, remaining: null, resetAt: null, updatedAt: null, blocked: null };
   expect(JSON.parse(json.out)).toMatchObject(unknown);
-  expect(server.seen.sent).toBe(0);
+  expect(statuses).toEqual([]);
 });
 
 test('`quota --refresh` sends one GET /categories, and the next command uses its response', async () => {
-  const { server, run } = await service();
+  const { statuses, run } = await service();
   const fresh = await run('quota --refresh');
   expect(fresh.code).toBe(0);
   expect(fresh.out).toMatch(/remaining {5}59 of 60\nreset {9}in (?:\d+s|1m)\nupdated {7}[01]s ago\n/);
   const json = JSON.parse((await run('quota --json')).out);
   expect(json).toMatchObject({ limit: 60, remaining: 59, resetPassed: false, shared: true, dailyLimit: null });
   expect(json.resetAt).toBe('2026-11-21T12:01:00.000Z');
-  expect(server.seen.sent).toBe(1);
+  expect(statuses).toEqual([200]);
 });
 
 test('`quota` shows a limit above 1,000,000 as unlimited', async () => {
-  const { run } = await service({ limit: 10_000_000 });
+  const { run } = await service('10000000/1m');
   const { out, err } = await run('quota --refresh');
   expect(out).toContain('remaining     unlimited\n');
   expect(err).toBe('quota: unlimited\n');
 });
 
 test('`quota` shows the block after a 429, which applies to every command until `quota --clear`', async () => {
-  const { server, run } = await service({ limit: 1, windowMs: 86_400_000 });
+  const { statuses, run } = await service('1/1d');
   await run('categories list');
   const limited = await run('categories list --json --max-wait 5s');
   expect(limited.code).toBe(5);
   expect(JSON.parse(limited.err).error).toMatchObject({ kind: 'rate_limited' });
   expect((await run('quota --clear')).err).toContain('Cleared the cached quota');
   expect((await run('categories list --json --max-wait 5s')).code).toBe(5);
-  expect(server.seen).toMatchObject({ sent: 2, refused: 1 });
   expect((await run('quota')).out).toMatch(/blocked {7}by Retry-After, ends in \d+h.* \(at .*\d\d:\d\d\)\n/);
   const known = JSON.parse((await run('quota --json')).out);
   expect(known.blocked).toMatchObject({ reason: 'retry_after', consecutive429s: 1 });
   expect(known.nextRequestAt).toBe(known.blocked.until);
   expect((await run('categories create --name dog')).code).toBe(5);
-  expect(server.seen.sent).toBe(2);
+  expect(statuses).toEqual([200, 429]);
   expect(JSON.parse((await run('quota --clear --json')).out)).toMatchObject({ blocked: null, limit: null });
 });
 

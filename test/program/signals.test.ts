@@ -117,7 +117,6 @@ const VARIANTS: readonly Variant[] = [
 const OF_CREATES: readonly Variant[] = [
   ['a typed profile', 'SIGINT', '--json'],
   ['the environment', 'SIGTERM', 'text'],
-  ['the saved profile', 'SIGINT', '--json'],
   ['the saved profile', 'SIGHUP', 'text'],
 ];
 
