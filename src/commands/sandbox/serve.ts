@@ -9,7 +9,7 @@ import { formatNumber } from '../../format.ts';
 import type { Context } from '../../io.ts';
 import type { View } from '../../output/view.ts';
 import { sandboxDataFile } from '../../profiles/paths.ts';
-import type { RequestRecord, ServerOptions } from '../../sandbox/server.ts';
+import type { RequestRecord, RunningSandbox, ServerOptions } from '../../sandbox/server.ts';
 import { startServer } from '../../sandbox/server.ts';
 
 interface ServeOptions extends Pick<ServerOptions, 'port' | 'plan' | 'reset' | 'retryAfter' | 'seed'> {
@@ -19,37 +19,32 @@ interface ServeOptions extends Pick<ServerOptions, 'port' | 'plan' | 'reset' | '
   readonly fault?: readonly string[];
 }
 
-/** The result, printed as soon as the server listens. */
-interface SandboxInfo {
-  readonly url: string;
-  readonly key: string;
-  readonly keys: readonly string[];
-  readonly plan: string;
-  /** The limits as a user types them. */
-  readonly rates: readonly string[];
-  readonly limits: readonly { readonly requests: number; readonly seconds: number }[];
+/** Printed as soon as the server listens. */
+interface Started {
+  readonly server: RunningSandbox;
   readonly data: string;
   readonly faults: readonly string[];
-  /** Absent without faults. */
-  readonly seed?: number;
 }
 
-const view: View<SandboxInfo> = {
-  json: ({ rates: _, ...info }) => info,
-  *text(info, { style }) {
-    yield `Pet store sandbox, plan ${info.plan}: ${info.rates.join(', ') || 'unlimited'}\n\n`;
-    yield `  URL   ${info.url}\n`;
-    for (const key of info.keys) yield `  key   ${escapeControls(key)}\n`;
-    yield `  data  ${escapeControls(info.data)}\n`;
-    if (info.faults.length > 0) {
-      yield `  ${style.yellow('injected faults')}: ${info.faults.join(', ')} (repeat with --seed ${info.seed})\n`;
+const view: View<Started> = {
+  json({ server: { baseUrl: url, key, keys, plan, limits: all, seed }, data, faults }) {
+    const limits = all.map(({ count, windowMs }) => ({ requests: count, seconds: windowMs / 1000 }));
+    return { url, key, keys, plan, limits, data, faults, ...(faults.length > 0 && { seed }) };
+  },
+  *text({ server: { baseUrl, keys, plan, rates, seed }, data, faults }, { style }) {
+    yield `Pet store sandbox, plan ${plan}: ${rates.join(', ') || 'unlimited'}\n\n`;
+    yield `  URL   ${baseUrl}\n`;
+    for (const key of keys) yield `  key   ${escapeControls(key)}\n`;
+    yield `  data  ${escapeControls(data)}\n`;
+    if (faults.length > 0) {
+      yield `  ${style.yellow('injected faults')}: ${faults.join(', ')} (repeat with --seed ${seed})\n`;
     }
     yield '\nIn another terminal, set PETSTORE_BASE_URL to the URL and PETSTORE_API_KEY to the key.\n';
     yield `${style.dim('Press Ctrl-C to stop; the data is kept')}\n`;
   },
 };
 
-export const serveAction: Action<ServeOptions, SandboxInfo> = {
+export const serveAction: Action<ServeOptions, Started> = {
   // Never resolves: it rejects with a silent `interrupted` when a signal stops the server.
   async run(session, { limit: limits, key: keys, fault: faults = [], data: file, ...more }) {
     const { context, options } = session;
@@ -61,9 +56,7 @@ export const serveAction: Action<ServeOptions, SandboxInfo> = {
     const server = await startServer({ ...more, limits, keys, faults, data, nameOf, clock, ...log });
     try {
       // Printed here, because this function returns only when the server ends.
-      const { baseUrl: url, key, keys, plan, rates, seed } = server;
-      const limits = server.limits.map(({ count, windowMs }) => ({ requests: count, seconds: windowMs / 1000 }));
-      await print({ url, key, keys, plan, rates, limits, data, faults, ...(faults.length > 0 && { seed }) });
+      await print({ server, data, faults });
       if (!signal.aborted) await once(signal, 'abort');
     } finally {
       await server.close();
