@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
-import { Readable } from 'node:stream';
 
 /** Starts a server on a free port of 127.0.0.1; `close` closes its connections. */
 export async function startTcpServer(onConnection: (socket: Socket) => void) {
@@ -33,13 +32,4 @@ export function response(status: string, body: string | Buffer, ...more: string[
   const bytes = Buffer.from(body);
   const lines = [`HTTP/1.1 ${status}`, 'Content-Type: application/json', `Content-Length: ${bytes.length}`, ...more];
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), bytes]);
-}
-
-/** Sends this many MiB of spaces, as fast as the client reads, and ends the connection. */
-export function flood(socket: Socket, mebibytes = Number.POSITIVE_INFINITY): void {
-  const chunk = Buffer.alloc(1024 * 1024, ' ');
-  function* chunks(): Generator<Buffer> {
-    for (let sent = 0; sent < mebibytes; sent++) yield chunk;
-  }
-  Readable.from(chunks()).pipe(socket);
 }
