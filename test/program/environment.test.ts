@@ -7,7 +7,7 @@ import { hasModes, hasShell } from '../support/capabilities.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import type { Outcome, Place } from '../support/processes.ts';
 import { BASE_ENV, ended, place } from '../support/processes.ts';
-import { BIN, KEY, petstore, savedPlace } from '../support/program.ts';
+import { BIN, inScript, KEY, petstore, savedPlace } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const service = await startHttpFake(() => ({ body: [{ id: 1, name: 'cat' }] }));
@@ -27,10 +27,8 @@ function unprivileged({ dir }: Place, args: readonly string[], env: Record<strin
 }
 
 test.runIf(hasShell)('a list succeeds in a directory that was deleted', async () => {
-  const at = savedPlace(service.url);
   const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"';
-  const child = spawn('sh', ['-c', script, 'sh', process.execPath, BIN, ...LIST], { env: at.env, cwd: at.dir });
-  expect(await ended(child)).toMatchObject({ code: 0, out: LISTED });
+  expect(await inScript(savedPlace(service.url), script, LIST)).toMatchObject({ code: 0, out: LISTED });
 });
 
 describe.runIf(hasModes)('in an unusual environment', () => {

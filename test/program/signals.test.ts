@@ -1,6 +1,5 @@
 // Signals: each command reports what became of its work, then ends by the signal, wherever its key comes from.
 import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +10,7 @@ import type { FakeResponse, ReceivedRequest } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import type { Outcome, Place } from '../support/processes.ts';
 import { ended, place, until } from '../support/processes.ts';
-import { BIN, KEY, savedPlace, start } from '../support/program.ts';
+import { BIN, inScript, KEY, savedPlace, start } from '../support/program.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
 import { closeTerminal, runInTerminal } from '../support/terminal.ts';
 
@@ -187,11 +186,9 @@ test.concurrent('a signal ends a command whose work never ends after 10 s', asyn
 });
 
 test.concurrent('a file size limit does not end a create', async () => {
-  const { env, dir } = runFrom('the saved profile', dogsAfter(0));
   // A limit on this process would also apply to the files that the test writes.
-  const script = `ulimit -f 0; exec "$@"`;
-  const args = ['-c', script, 'bash', process.execPath, BIN, 'categories', 'create', '--name', 'dog', '--json'];
-  const run = await ended(spawn('bash', args, { env, cwd: dir }));
+  const args = ['categories', 'create', '--name', 'dog', '--json'];
+  const run = await inScript(runFrom('the saved profile', dogsAfter(0)), 'ulimit -f 0; exec "$@"', args);
   expect(run).toMatchObject({ code: 0, out: '{"id":7,"name":"dog"}\n' });
   expect(run.err).toMatch(/cannot write to .* \(file too large\)/);
 });

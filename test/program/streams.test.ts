@@ -1,14 +1,14 @@
 // Streams: slow and closed readers, and outputs that cannot be written.
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { startSandbox } from '../../src/sandbox/start.ts';
 import { hasDevFull, hasShell } from '../support/capabilities.ts';
 import { startHttpFake } from '../support/http-fake.ts';
-import type { Outcome } from '../support/processes.ts';
 import { ended } from '../support/processes.ts';
-import { BIN, savedPlace, start } from '../support/program.ts';
+import { inScript, KEY, savedPlace, start } from '../support/program.ts';
+import { inProcess } from '../support/world.ts';
 
 const BIG = JSON.stringify(
   Array.from({ length: 6000 }, (_, at) => ({ id: at + 1, name: `name-${at}`, description: 'x'.repeat(140) })),
@@ -19,11 +19,7 @@ const LIST = ['categories', 'list'];
 const service = await startHttpFake(() => ({ body: BIG }));
 afterAll(service.close);
 
-/** Runs a script of bash whose arguments are a command of the built program with a saved profile. */
-function inShell(script: string, ...args: readonly string[]): Promise<Outcome> {
-  const { env } = savedPlace(service.url);
-  return ended(spawn('bash', ['--norc', '-c', script, 'bash', process.execPath, BIN, ...args], { env }));
-}
+const inShell = (script: string, ...args: readonly string[]) => inScript(savedPlace(service.url), script, args);
 
 test('a pipe with a slow reader carries every byte', async () => {
   const child = start(savedPlace(service.url), [...LIST, '--json']);
@@ -49,23 +45,18 @@ test.runIf(hasShell).each([['--json'], ['--format=csv']])(
 );
 
 test('an import completes after its stdout and stderr are closed', async () => {
-  const created: { id: number; name: string }[] = [];
-  const shop = await startHttpFake(({ method, body }) => {
-    if (method === 'GET') return { body: created };
-    const one = { id: created.length + 1, name: (JSON.parse(body) as { name: string }).name };
-    created.push(one);
-    return { status: 201, body: one };
-  });
-  const home = savedPlace(shop.url);
+  const { url, close } = await startSandbox({ keys: [KEY], plan: 'enterprise' });
+  onTestFinished(close);
+  const home = savedPlace(url);
   const names = Array.from({ length: 25 }, (_, at) => `name-${at}`);
   writeFileSync(join(home.dir, 'rows.csv'), `name\n${names.join('\n')}\n`);
   const child = start(home, ['categories', 'import', 'rows.csv', '--yes', '--verbose']);
   child.stdout?.destroy();
   child.stderr?.destroy();
   const [code] = await once(child, 'exit');
-  shop.close();
   expect(code).toBe(0);
-  expect(created.map(({ name }) => name).sort()).toEqual(names.sort());
+  const listed = await inProcess([...LIST, '--json'], home);
+  expect((JSON.parse(listed.out) as { name: string }[]).map(({ name }) => name).sort()).toEqual(names.sort());
 });
 
 test.runIf(hasDevFull).each([[LIST], [['--help']], [['--version']]])(

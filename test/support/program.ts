@@ -1,11 +1,12 @@
 // Runs the program that this test run built, also in a pseudo-terminal, and saves a profile for it.
 import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inject } from 'vitest';
 import { openConfStore } from '../../src/profiles/conf-store.ts';
 import type { Outcome, Place } from './processes.ts';
-import { place, runProgram, startProgram } from './processes.ts';
+import { ended, place, runProgram, startProgram } from './processes.ts';
 import type { Step, TerminalOptions, TerminalOutcome } from './terminal.ts';
 import { runInTerminal } from './terminal.ts';
 
@@ -28,6 +29,11 @@ export function start(at: Place, args: readonly string[]): ChildProcess {
 
 export function petstore(at: Place, args: readonly string[], stdin: string | Uint8Array = ''): Promise<Outcome> {
   return runProgram(BIN, at, args, stdin);
+}
+
+/** Runs a script of bash in which `"$@"` is a command of the program. */
+export function inScript(at: Place, script: string, args: readonly string[]): Promise<Outcome> {
+  return ended(spawn('bash', ['-c', script, 'bash', process.execPath, BIN, ...args], { env: at.env, cwd: at.dir }));
 }
 
 export function inTerminal(
