@@ -1,9 +1,7 @@
 // The errors of an import, and which of them decides its exit code. Pure.
-
-import { PetstoreError, toPetstoreError } from '../errors.ts';
+import { PetstoreError } from '../errors.ts';
 import { formatCount, formatNumber } from '../format.ts';
 import { statusTraits } from '../http/retry.ts';
-import type { ErrorKind } from '../reference.ts';
 import type { ImportDocument } from './results.ts';
 import { quoted } from './validate-row.ts';
 
@@ -15,7 +13,7 @@ const SPELLING = 'if a possible match is the row, use its spelling in the file b
 export interface Stop {
   readonly error: PetstoreError;
   /** Another import of the same file may create rows twice: this error comes first, and its hint says so. */
-  readonly isFinal?: true;
+  readonly isFinal: boolean;
 }
 
 /** The effect of a failed create on its row, and whether it ends the run because other rows would fail too. */
@@ -33,35 +31,27 @@ export function classifyError(error: unknown): {
   return { means: 'unsent', isFatal: true };
 }
 
-export function stopBy(error: unknown): Stop {
-  return { error: toPetstoreError(error) };
-}
-
 /** @param isCreated this run created the categories; otherwise an earlier list showed them */
-export function listLacks(count: number, isCreated: boolean): Stop {
+export function listLacks(count: number, isCreated: boolean): PetstoreError {
   const what = `the list lacks ${formatCount(count, 'category', 'categories')} that ${count === 1 ? 'was' : 'were'}`;
   const hint = `${COMPARE} before you import it again`;
-  if (isCreated) return final('service', `${what} just created`, hint);
-  return final('unknown_outcome', `cannot tell which rows exist: ${what} listed before`, hint);
+  if (isCreated) return new PetstoreError('service', `${what} just created`, { hint });
+  return new PetstoreError('unknown_outcome', `cannot tell which rows exist: ${what} listed before`, { hint });
 }
 
-export function changedName(name: string, changed: string): Stop {
+export function changedName(name: string, changed: string): PetstoreError {
   const message = `the service changed the name ${quoted(name)} to ${quoted(changed)}`;
-  return final('service', message, "use the service's spelling of all names in the file before you import it again");
+  const hint = "use the service's spelling of all names in the file before you import it again";
+  return new PetstoreError('service', message, { hint });
 }
 
-export function possibleDuplicates(names: readonly string[]): Stop {
+export function possibleDuplicates(names: readonly string[]): PetstoreError {
   const which = names.slice(0, MOST_NAMED).map(quoted).join(', ');
-  return final('unknown_outcome', `the list shows more categories than rows: ${which}`, COMPARE);
+  return new PetstoreError('unknown_outcome', `the list shows more categories than rows: ${which}`, { hint: COMPARE });
 }
 
-function final(kind: ErrorKind, message: string, hint: string): Stop {
-  return { error: new PetstoreError(kind, message, { hint }), isFinal: true };
-}
-
-export function noValidResponse(): Stop {
-  const message = 'the service returned no valid response to several creates';
-  return { error: new PetstoreError('unknown_outcome', message) };
+export function noValidResponse(): PetstoreError {
+  return new PetstoreError('unknown_outcome', 'the service returned no valid response to several creates');
 }
 
 /**
@@ -85,7 +75,7 @@ export function importError(
 // Any other exit code would mean that nothing was changed, or that it is enough to wait.
 function outranksUnknown({ error: { kind, status = 0 }, isFinal }: Stop): boolean {
   const isRedirect = kind === 'service' && status >= 300 && status < 400;
-  return isFinal === true || isRedirect || ['interrupted', 'auth', 'storage', 'internal'].includes(kind);
+  return isFinal || isRedirect || ['interrupted', 'auth', 'storage', 'internal'].includes(kind);
 }
 
 // The first worker to stop may have waited while a create was in flight.

@@ -1,8 +1,8 @@
 // One run of an import (docs/import.md): list, send what is missing, look up what is uncertain, and again until nothing is left.
 import type { Category, NewCategory } from '../api/types.ts';
-import { PetstoreError } from '../errors.ts';
+import { PetstoreError, toPetstoreError } from '../errors.ts';
 import type { Stop } from './import-error.ts';
-import { changedName, classifyError, listLacks, noValidResponse, possibleDuplicates, stopBy } from './import-error.ts';
+import { changedName, classifyError, listLacks, noValidResponse, possibleDuplicates } from './import-error.ts';
 import type { Fetched, ListOptions } from './list.ts';
 import { fetchList, firstList, keyOf, matchRows, nearest, tooOften } from './list.ts';
 import type { Lock } from './lock.ts';
@@ -44,7 +44,7 @@ export async function runImport(options: RunOptions): Promise<RunResult> {
     await run.createAll();
     await run.checkLastList();
   } catch (error) {
-    run.end(stopBy(error));
+    run.end(error);
   }
   return run;
 }
@@ -69,8 +69,8 @@ class Run implements RunResult {
   }
 
   /** The first stop counts, unless another import would create rows twice after this one. */
-  end(stop: Stop): void {
-    if (!this.stop || (stop.isFinal && !this.stop.isFinal)) this.stop = stop;
+  end(error: unknown, isFinal = false): void {
+    if (!this.stop || (isFinal && !this.stop.isFinal)) this.stop = { error: toPetstoreError(error), isFinal };
   }
 
   async begin(): Promise<void> {
@@ -105,10 +105,10 @@ class Run implements RunResult {
     const { listed, lacking } = this.#last;
     const names = [...this.#sent.keys()].map((row) => this.#row(row).name);
     const twice = tooOften(names, listed, this.#options.rows, this.#first);
-    if (twice.length > 0) return this.end(possibleDuplicates(twice));
+    if (twice.length > 0) return this.end(possibleDuplicates(twice), true);
     const created = lacking.filter((key) => this.#createdAs(key) !== undefined);
-    if (created.length > 0) this.end(listLacks(created.length, true));
-    else if (lacking.length > 0 && this.results.counts.unknown > 0) this.end(listLacks(lacking.length, false));
+    if (created.length > 0) this.end(listLacks(created.length, true), true);
+    else if (lacking.length > 0 && this.results.counts.unknown > 0) this.end(listLacks(lacking.length, false), true);
   }
 
   // Sends rows with several workers. Returns true after so many lost responses in a row that a lookup must come first.
@@ -138,9 +138,8 @@ class Run implements RunResult {
       return this.#acceptCreated(row, await categories.create(this.#row(row), () => lock.assertHeld()));
     } catch (error) {
       const { means, isFatal } = classifyError(error);
-      const stop = stopBy(error);
-      if (isFatal) this.end(stop);
-      if (means === 'rejected') this.results.set(row, { state: 'failed', error: stop.error });
+      if (isFatal) this.end(error);
+      if (means === 'rejected') this.results.set(row, { state: 'failed', error: toPetstoreError(error) });
       if (means === 'rejected' || means === 'unsent') return true;
       return this.#doubt(row, { lost: LOST_MS, slow: Math.max(LOST_MS, timeoutMs), aborted: ABANDONED_MS }[means]);
     }
@@ -212,7 +211,7 @@ class Run implements RunResult {
 
   #checkName(row: number, category: Category): void {
     const { name } = this.#row(row);
-    if (category.name !== name) this.end(changedName(name, category.name));
+    if (category.name !== name) this.end(changedName(name, category.name), true);
   }
 
   // The row that this run created as the category with this key.
