@@ -80,7 +80,11 @@ export async function readRows(file: InputFile, options: RowOptions): Promise<re
 }
 
 function readNdjson(text: string, validator: RowValidator): void {
-  for (const [at, line] of text.split('\n').entries()) if (line.trim() !== '') validator.addJson(line, at + 1);
+  for (const [at, line] of text.split('\n').entries()) {
+    // One error instead of one for each line of an indented object.
+    if (line.trim() === '{') throw validator.fatal('expected an array of objects, or one object per line', at + 1);
+    if (line.trim() !== '') validator.addJson(line, at + 1);
+  }
 }
 
 // Splits the array into its elements, so that errors have line numbers; JSON.parse checks the elements.

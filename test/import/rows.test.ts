@@ -117,6 +117,7 @@ test.each<[string, string | Uint8Array, Given, string]>([
   ['an unfinished array', '[{"name":"a"},\n{"name":"b"}', {}, 'line 2: unexpected end of file (missing "]")'],
   ['an unfinished string', '[{"name":"a', {}, 'line 1: unexpected end of file'],
   ['text after the array', '[{"name":"a"}]\n,', {}, 'line 2: unexpected text after the array'],
+  ['an indented object', '\n{\n  "name": "a"\n}', {}, 'line 2: expected an array of objects, or one object per line'],
   ['a trailing comma', '[{"name":"a"},\n]', {}, 'line 2: not valid JSON (trailing comma)'],
   ['an extra bracket', '[{"name":"a"}}]', {}, 'line 1 (row 1): not valid JSON'],
   ['a quoted field without its closing quote', 'name\n"a\nb', {}, 'missing closing quote'],
