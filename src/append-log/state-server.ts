@@ -1,20 +1,26 @@
-// The client of the state server: reconnects on demand, and waits for a server that has responded before.
+// The client of the state server, a Valkey or Redis server: every call has a deadline, and no command is queued. It
+// reconnects on demand, and waits for a server that has responded before.
+import { Redis, ReplyError } from 'iovalkey';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import type { Reply, ServerAddress } from './valkey-connection.ts';
-import { StateServerError, ValkeyConnection } from './valkey-connection.ts';
+import { StateServerError, toStateServerError } from './state-server-error.ts';
+import type { ServerAddress } from './state-url.ts';
 
 // A restart or a failover takes about this long; a server that never responded is not waited for.
 const PATIENCE_MS = 5000;
 const RETRY_EVERY_MS = 100;
+const REPLY_WITHIN_MS = 1000;
+const TICKS = 20;
 
-// The hints for the reasons of a rejection (valkey-connection.ts).
+// The hints for the reasons of a rejection (state-server-error.ts).
 const hintsFor = (setting: string): Readonly<Record<string, string>> => ({
   'user name or password rejected': `check ${setting.replace('URL', 'PASSWORD').replace('Url', 'Password')} and the user in ${setting}`,
   'permission denied': `grant the user in ${setting} the permissions that docs/fleet.md lists`,
   'its certificate is not trusted': 'set NODE_EXTRA_CA_CERTS to the certificate file of the authority to trust',
 });
+
+export type Reply = string | number | null | readonly Reply[];
 
 export interface StateServerOptions {
   readonly address: ServerAddress;
@@ -27,8 +33,8 @@ export interface StateServerOptions {
 
 export class StateServer {
   readonly #options: StateServerOptions;
-  #connection: ValkeyConnection | undefined;
-  #opening: Promise<ValkeyConnection> | undefined;
+  #client: Redis | undefined;
+  #opening: Promise<Redis> | undefined;
   /** Whether it has responded, and no call has failed for 5 s since. */
   #isUp = false;
   #isClosed = false;
@@ -51,20 +57,23 @@ export class StateServer {
   }
 
   /**
-   * Runs a script and retries it while the server is unavailable; the script must be safe to run twice.
+   * Runs a Lua script, which the server caches, and retries it while the server is unavailable; it must be safe to run twice.
    * @throws StateServerError
    */
   async run(script: string, key: string, args: readonly (string | number)[]): Promise<Reply> {
-    const reply = await this.#patiently((connection) => connection.run(script, key, args));
+    const reply = await this.#patiently('EVAL', script, 1, key, ...args);
     this.#accepted = true;
     return reply;
   }
 
-  /** @throws StateServerError */
+  /**
+   * @returns undefined if the server deletes no keys
+   * @throws StateServerError
+   */
   async evictionPolicy(): Promise<string | undefined> {
-    const info = await this.#patiently((connection) => connection.info());
-    const policy = info.get('maxmemory_policy') ?? 'noeviction';
-    return policy === 'noeviction' || info.get('maxmemory') === '0' ? undefined : escapeControls(policy);
+    const info = String(await this.#patiently('INFO', 'memory'));
+    const [, policy = 'noeviction'] = /^maxmemory_policy:(\S+)/m.exec(info) ?? [];
+    return policy === 'noeviction' || /^maxmemory:0\r?$/m.test(info) ? undefined : escapeControls(policy);
   }
 
   /**
@@ -86,7 +95,7 @@ export class StateServer {
       });
     }
     const kind = this.#accepted ? 'storage' : 'usage';
-    const { database, from = 'PETSTORE_STATE_URL' } = this.#options.address;
+    const { database, from } = this.#options.address;
     if (/DB index/.test(error.message)) {
       const hint = `correct the number at the end of ${from}`;
       return new PetstoreError(kind, `state server ${this.name} has no database ${database}`, { hint });
@@ -94,23 +103,24 @@ export class StateServer {
     return new PetstoreError(kind, message, { hint: hintsFor(from)[error.message] ?? `correct ${from}` });
   }
 
+  /** Rejects the calls that have no reply yet. */
   close(): void {
     this.#isClosed = true;
-    this.#connection?.close();
+    this.#disconnect(this.#client);
     this.#opening?.then(
-      (connection) => connection.close(),
+      (client) => this.#disconnect(client),
       () => undefined,
     );
   }
 
   // Each call has its own patience, since a server may answer reads while it refuses writes.
-  async #patiently<T>(work: (connection: ValkeyConnection) => Promise<T>): Promise<T> {
+  async #patiently(command: string, ...args: (string | number)[]): Promise<Reply> {
     const { clock } = this.#options;
     for (let failingSince: number | undefined; ; ) {
       try {
-        const result = await work(await this.#connect());
+        const reply = await this.#call(command, ...args);
         this.#isUp = true;
-        return result;
+        return reply;
       } catch (error) {
         if (!(error instanceof StateServerError) || error.problem !== 'unavailable') throw error;
         const now = clock.monotonic();
@@ -130,19 +140,78 @@ export class StateServer {
     this.#options.onOutage?.(`state server ${this.name} is not responding (${reason}); retrying for up to 5s`);
   }
 
+  async #call(command: string, ...args: (string | number)[]): Promise<Reply> {
+    const client = await this.#connected();
+    try {
+      return await this.#within(client.call(command, ...args) as Promise<Reply>);
+    } catch (error) {
+      const isReply = error instanceof ReplyError;
+      // After a missing reply, every later one would be late too; after a failover, a new connection may reach the new primary.
+      if (!isReply || /\bREADONLY\b/.test(String(error))) this.#disconnect(client);
+      throw toStateServerError(error, isReply);
+    }
+  }
+
   // Concurrent calls share one attempt to connect.
-  #connect(): Promise<ValkeyConnection> {
-    if (this.#connection?.open) return Promise.resolve(this.#connection);
-    this.#opening ??= this.#open();
+  #connected(): Promise<Redis> {
+    if (this.#client?.status === 'ready') return Promise.resolve(this.#client);
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined;
+    });
     return this.#opening;
   }
 
-  async #open(): Promise<ValkeyConnection> {
+  async #open(): Promise<Redis> {
+    const { host, port, tls, username, password, database } = this.#options.address;
+    const client = new Redis({
+      host,
+      port,
+      ...(tls && { tls: {} }),
+      lazyConnect: true,
+      enableReadyCheck: false,
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      retryStrategy: () => null,
+    });
+    // Only this event has the reason why a connection failed.
+    let reason: unknown;
+    client.on('error', (error: unknown) => {
+      reason ??= error;
+    });
     try {
-      this.#connection = await ValkeyConnection.open(this.#options.address, this.#options.timeoutMs);
-      return this.#connection;
+      await this.#within(client.connect());
+      if (password !== undefined) await this.#within(client.call('AUTH', ...(username ? [username] : []), password));
+      if (database !== 0) await this.#within(client.call('SELECT', database));
+    } catch (error) {
+      client.disconnect();
+      throw toStateServerError(reason ?? error, error instanceof ReplyError);
+    }
+    this.#client = client;
+    return client;
+  }
+
+  // Once, since each call of the client's own method adds a listener to its socket.
+  #disconnect(client: Redis | undefined): void {
+    if (client !== this.#client) return;
+    this.#client = undefined;
+    client?.disconnect();
+  }
+
+  // Counts ticks instead of time, so that a process without CPU time does not blame the server.
+  async #within<T>(work: Promise<T>): Promise<T> {
+    const { timeoutMs = REPLY_WITHIN_MS } = this.#options;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      let ticks = 0;
+      timer = setInterval(() => {
+        if (++ticks > TICKS) reject(Object.assign(new Error('no reply'), { code: 'ETIMEDOUT' }));
+      }, timeoutMs / TICKS);
+    });
+    try {
+      return await Promise.race([work, late]);
     } finally {
-      this.#opening = undefined;
+      clearInterval(timer);
     }
   }
 }

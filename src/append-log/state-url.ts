@@ -1,6 +1,16 @@
 // Parses the URL of a state server.
 import { PetstoreError } from '../errors.ts';
-import type { ServerAddress } from './valkey-connection.ts';
+
+export interface ServerAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  readonly database: number;
+  /** The setting that contains the address, for hints: `PETSTORE_STATE_URL` or the library's `stateUrl`. */
+  readonly from: string;
+}
 
 /**
  * Messages omit the URL, since it may contain a password.

@@ -8,7 +8,7 @@ import type { Clock } from '../clock.ts';
 import type { Log, LogFormat } from './log.ts';
 import { DamagedRecordError, withChecksum, withoutChecksum } from './log.ts';
 import type { StateServer } from './state-server.ts';
-import { StateServerError } from './valkey-connection.ts';
+import { StateServerError } from './state-server-error.ts';
 
 const APPEND = `
 local log, last, ttl, record = KEYS[1], unpack(ARGV, 1, 3)
