@@ -49,7 +49,8 @@ export class Generations {
 
   /** Returns the number of the newest generation; 0 if there is none. */
   newest(): number {
-    return Math.max(0, ...this.#entries('.log').map(([generation]) => generation));
+    const complete = this.#entries().filter(([, name]) => name.endsWith('.log'));
+    return Math.max(0, ...complete.map(([generation]) => generation));
   }
 
   /**
@@ -70,11 +71,10 @@ export class Generations {
     }
   }
 
-  /** Removes older generations and abandoned drafts. The previous generation stays: a suspended process finds its seal there. */
+  /** Removes older generations, whose seals other processes read from their open files, and abandoned drafts. */
   sweep(current: number): void {
-    const old = this.#entries('.log').filter(([generation]) => generation < current - 1);
-    const abandoned = this.#entries('.tmp').filter(([generation]) => generation < current);
-    for (const [, name] of [...old, ...abandoned]) this.#remove(join(this.#dir, name));
+    const old = this.#entries().filter(([generation]) => generation < current);
+    for (const [, name] of old) this.#remove(join(this.#dir, name));
   }
 
   // Unlike a link, a rename would replace the generation of another process, so one process at a time checks and renames.
@@ -104,11 +104,11 @@ export class Generations {
   }
 
   // Spelled as this log's name: a case-insensitive file system finds `pets.1.log` although it lists `Pets.1.log`.
-  #entries(ending: '.log' | '.tmp'): [generation: number, name: string][] {
+  #entries(): [generation: number, name: string][] {
     return this.#fs.readdirSync(this.#dir).flatMap((listed): [number, string][] => {
       const [, own = '', rest = '', generation] = FILE_NAME.exec(listed) ?? [];
       const name = `${this.#name}${rest}`;
-      if (!rest.endsWith(ending) || fold(own) !== fold(this.#name)) return [];
+      if (fold(own) !== fold(this.#name)) return [];
       return own === this.#name || this.#fs.existsSync(join(this.#dir, name)) ? [[Number(generation), name]] : [];
     });
   }
