@@ -1,10 +1,10 @@
 // `petstore api`: raw requests, unchanged bodies, paths below the base URL, deprecations, and errors.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { deprecationNotices, pathBelowBase } from '../../src/commands/api.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import type { FakeResponse, HttpFake } from '../support/http-fake.ts';
+import type { FakeResponse } from '../support/http-fake.ts';
 import { errorResponse, startHttpFake } from '../support/http-fake.ts';
 import { place } from '../support/processes.ts';
 import { petstore } from '../support/program.ts';
@@ -22,16 +22,9 @@ const responses: Readonly<Record<string, FakeResponse>> = {
   '/v1/only': { status: 405, headers: { allow: 'GET, POST' } },
   '/v1/moved': { status: 307, headers: { location: 'https://evil.example/' } },
 };
-let service: HttpFake;
-let env: Record<string, string>;
-beforeAll(async () => {
-  service = await startHttpFake(({ method, path, headers }) => {
-    if (path === '/v1/echo') return { body: { auth: headers.authorization } };
-    return responses[path.replace(/\?.*/, '')] ?? { body: { method } };
-  });
-  env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: service.url };
-  return service.close;
-});
+const service = await startHttpFake(({ method, path }) => responses[path.replace(/\?.*/, '')] ?? { body: { method } });
+afterAll(service.close);
+const env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: service.url };
 
 const api = (...args: string[]) => inProcess(['api', ...args], { env });
 

@@ -1,18 +1,14 @@
 // `auth login`, `logout`, `switch` and `status` with a service that accepts one key.
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { HttpFake } from '../../support/http-fake.ts';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { tempDir } from '../../support/temp-dir.ts';
 import { inProcess } from '../../support/world.ts';
 import { GOOD_KEY, startService } from './service.ts';
 
-let service: HttpFake;
+const service = await startService();
+afterAll(service.close);
 let dir = '';
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.close());
 beforeEach(() => {
   dir = tempDir();
   service.requests.length = 0;
@@ -37,10 +33,7 @@ test.each([`${GOOD_KEY}\r\nsecond line\n`, ` ${GOOD_KEY} \n`, `\ufeff${GOOD_KEY}
 );
 
 test('auth login prints one JSON document with the key masked, and only the first login activates its profile', async () => {
-  for (const [profile, active] of [
-    ['farm', true],
-    ['other', false],
-  ] as const) {
+  for (const [profile, active] of Object.entries({ farm: true, other: false })) {
     const { out, err } = await login(GOOD_KEY, '--json', '-p', profile);
     const document = { profile, url: service.url, key: '…6789', verified: true, active };
     expect([JSON.parse(out), err]).toEqual([document, '']);

@@ -1,9 +1,8 @@
 // `auth login` on a real terminal: hidden prompt, signals, unusual sizes, prompt for the base URL.
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, test as anyTest, beforeAll, expect } from 'vitest';
+import { afterAll, test as anyTest, expect } from 'vitest';
 import { hasPty } from '../../support/capabilities.ts';
-import type { HttpFake } from '../../support/http-fake.ts';
 import { place } from '../../support/processes.ts';
 import { inShell, inTerminal } from '../../support/program.ts';
 import type { Step } from '../../support/terminal.ts';
@@ -11,11 +10,8 @@ import { GOOD_KEY, startService } from './service.ts';
 
 const test = anyTest.runIf(hasPty);
 
-let service: HttpFake;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.close());
+const service = await startService();
+afterAll(service.close);
 
 const config = (dir: string): string[] => {
   const directory = join(dir, 'config');
