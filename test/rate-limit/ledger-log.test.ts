@@ -5,7 +5,7 @@ import { ledgerFormat } from '../../src/rate-limit/ledger-log.ts';
 import type { LedgerEvent, LedgerRecord, Observation } from '../../src/rate-limit/ledger-record.ts';
 import type { KeyState } from '../../src/rate-limit/policy.ts';
 import { admit, initialState } from '../../src/rate-limit/policy.ts';
-import { history, LEASE, refused, START } from '../support/records.ts';
+import { LEASE, play, refused, START } from '../support/records.ts';
 
 // `PROPERTY_RUNS=10 npx vitest run test/rate-limit` runs ten times as many cases.
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 1);
@@ -76,7 +76,7 @@ test.each([
   [700_010, 100_010],
   [5, 5],
 ])('a 429 after 10 ms whose record reaches the server after %i ms is dated %i ms', (recordedAt, datedAt) => {
-  const state = history({ take: START });
+  const state = play('0 take t1');
   const seen = refused(START + 10, { waitMs: 5000 });
   const line = JSON.stringify({ kind: 'response', at: seen.at, id: 't1', seen, jitterDraw: 0 });
   ledgerFormat.apply(state, line, START + recordedAt);

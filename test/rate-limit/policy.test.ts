@@ -1,67 +1,10 @@
 // The policy: blocks after refusals, windows and their ends, requests without a response, and the pace without headers.
 import { expect, test } from 'vitest';
-import type { Observation, TicketEnd } from '../../src/rate-limit/ledger-record.ts';
+import type { Observation } from '../../src/rate-limit/ledger-record.ts';
 import type { KeyState } from '../../src/rate-limit/policy.ts';
-import { admit, initialState, reduce, stillGranted } from '../../src/rate-limit/policy.ts';
+import { initialState, reduce, stillGranted } from '../../src/rate-limit/policy.ts';
 import { RULES } from '../../src/rate-limit/rules.ts';
-import { bare, LEASE, refused, respond, START, seen, ticket } from '../support/records.ts';
-
-/**
- * Plays the steps of a history, `TIME WHAT …`, separated by commas; times are milliseconds since START.
- * - `take a b` asks for the tickets a and b.
- * - `ok a` is a response with 59 of 60 left in a window that ends after a minute, `bare a` one without headers, and `429 a` a
- *   refusal without headers that states a wait of 5 s; `name=value` changes a fact (see `factOf`).
- * - `lost a`, `dead a` and `unsent a` close the ticket a; `block 5000` adds a block of 5 s; `forget` clears the ledger.
- * - `is probe`, `is plain`, `is pending`, `is blocked 5000` and `is window 5000` check what is admitted; `grants 5` checks that
- *   five requests are granted.
- */
-function play(history: string, state = initialState()): KeyState {
-  for (const step of history.split(', ')) {
-    const [time, what = '', ...words] = step.split(' ');
-    const at = START + Number(time);
-    const more = Object.assign({}, ...words.filter((word) => word.includes('=')).map(factOf)) as Partial<Observation>;
-    const response = { ok: seen, bare, 429: refused }[what];
-    if (what === 'is') expect(admit(state, at), step).toEqual(admission(words));
-    else if (what === 'grants') expect(grants(state, at), step).toBe(Number(words[0]));
-    else if (what === 'block') reduce(state, { kind: 'block', at, ms: Number(words[0]), reason: 'retry_after' });
-    else if (what === 'forget') reduce(state, { kind: 'forget', at });
-    for (const id of words.filter((word) => /^[a-z]/.test(word) && !word.includes('='))) {
-      if (what === 'take') ticket(state, at, id);
-      else if (response) respond(state, id, response(at, more));
-      else if (/lost|dead|unsent/.test(what)) reduce(state, { kind: 'closed', at, id, how: what as TicketEnd });
-    }
-  }
-  return state;
-}
-
-function factOf(word: string): Partial<Observation> {
-  const [name, value = ''] = word.split('=');
-  const number = value === 'none' ? undefined : Number(value);
-  const reset = (clock: 'service' | 'local', resolution: number): Partial<Observation> => ({
-    reset: number === undefined ? undefined : { at: START + number, clock, resolution },
-  });
-  if (name === 'left') return { remaining: number };
-  if (name === 'limit') return { limit: number };
-  if (name === 'reset') return reset('service', 1000);
-  if (name === 'exact-reset') return reset('service', 1);
-  if (name === 'local-reset') return reset('local', 1000);
-  if (name === 'wait') return { waitMs: number };
-  if (name === 'from') return { waitFrom: value as Observation['waitFrom'] };
-  if (name === 'status') return { status: Number(value) };
-  const [lo = 0, hi = 0] = value.split('..').map(Number);
-  return { offset: { lo, hi } };
-}
-
-function admission([what, until]: readonly string[]): object {
-  if (what === 'probe' || what === 'plain') return { granted: true, probe: what === 'probe' };
-  if (what === 'pending') return { granted: false, reason: 'pending' };
-  return { granted: false, reason: what, until: START + Number(until) };
-}
-
-// Grants as many requests at `at` as the policy allows.
-function grants(state: KeyState, at: number): number {
-  for (let id = 0; ; id++) if (!ticket(state, at, `n${at - START}-${id}`)?.granted) return id;
-}
+import { grants, LEASE, play, refused, respond, START, ticket } from '../support/records.ts';
 
 // Sends a probe whenever the block is over; each is refused. Returns the waits in seconds.
 function waitsOf(state: KeyState, ...refusals: readonly Partial<Observation>[]): number[] {

@@ -1,22 +1,19 @@
 // The length of a window, which no header states.
 import { expect, test } from 'vitest';
 import type { KeyState } from '../../src/rate-limit/policy.ts';
-import { initialState } from '../../src/rate-limit/policy.ts';
 import { quotaOf } from '../../src/rate-limit/quota.ts';
-import { respond, START, seen, ticket } from '../support/records.ts';
+import { play, START } from '../support/records.ts';
 
 const SECOND = 1000;
 
 /** Reduces responses, each as `at reset [limit]` in seconds. */
 function reduced(responses: string): KeyState {
-  const state = initialState();
-  for (const [number, response] of responses.split(', ').entries()) {
+  const steps = responses.split(', ').map((response, id) => {
     const [at = 0, reset = 0, limit = 60] = response.split(' ').map(Number);
-    ticket(state, START + at * SECOND, `t${number}`);
-    const resetAt = { at: START + reset * SECOND, clock: 'local', resolution: SECOND } as const;
-    respond(state, `t${number}`, seen(START + at * SECOND, { limit, remaining: limit - 1, reset: resetAt }));
-  }
-  return state;
+    const facts = `limit=${limit} left=${limit - 1} local-reset=${reset * SECOND}`;
+    return `${at * SECOND} take t${id}, ${at * SECOND} ok t${id} ${facts}`;
+  });
+  return play(steps.join(', '));
 }
 
 test.each([

@@ -1,5 +1,6 @@
 // Ledger records for tests: sequences of tickets and responses, reduced to a state.
-import type { Observation } from '../../src/rate-limit/ledger-record.ts';
+import { expect } from 'vitest';
+import type { Observation, TicketEnd } from '../../src/rate-limit/ledger-record.ts';
 import type { Admission, KeyState } from '../../src/rate-limit/policy.ts';
 import { admit, initialState, reduce } from '../../src/rate-limit/policy.ts';
 
@@ -9,7 +10,7 @@ export const START = 1_795_262_400_000;
 export const LEASE = 30_000;
 
 /** A response at `at` with 59 of 60 left, in a window that ends at `START` + 1 min. */
-export const seen = (at: number, more: Partial<Observation> = {}): Observation => ({
+const seen = (at: number, more: Partial<Observation> = {}): Observation => ({
   at,
   status: 200,
   refused: false,
@@ -23,15 +24,15 @@ export const seen = (at: number, more: Partial<Observation> = {}): Observation =
 const NO_HEADERS = { limit: undefined, remaining: undefined, reset: undefined };
 
 /** A success without rate-limit headers. */
-export const bare = (at: number, more: Partial<Observation> = {}): Observation => seen(at, { ...NO_HEADERS, ...more });
+const bare = (at: number, more: Partial<Observation> = {}): Observation => seen(at, { ...NO_HEADERS, ...more });
 
 /** A 429 with a wait of 5 s and no rate-limit headers. */
 export const refused = (at: number, more: Partial<Observation> = {}): Observation =>
   bare(at, { status: 429, refused: true, waitMs: 5000, waitFrom: 'retry_after', ...more });
 
 /** Reduces a ticket and returns its admission. */
-export function ticket(state: KeyState, at: number, id: string, leaseMs = LEASE): Admission {
-  reduce(state, { kind: 'ticket', at, id, pid: 1, start: '1', host: 'h', leaseMs });
+export function ticket(state: KeyState, at: number, id: string): Admission {
+  reduce(state, { kind: 'ticket', at, id, pid: 1, start: '1', host: 'h', leaseMs: LEASE });
   const granted = state.tickets[id];
   return granted ? { granted: true, probe: granted.probe } : admit(state, state.time);
 }
@@ -41,13 +42,59 @@ export function respond(state: KeyState, id: string, observation: Observation, j
   reduce(state, { kind: 'response', at: observation.at, id, seen: observation, jitterDraw });
 }
 
-/** Reduces tickets and responses; each response belongs to the preceding ticket. */
-export function history(...steps: ({ take: number } | Observation)[]): KeyState {
-  const state = initialState();
-  let id = 0;
-  for (const one of steps) {
-    if ('take' in one) ticket(state, one.take, `t${++id}`);
-    else respond(state, `t${id}`, one);
+/**
+ * Plays the steps of a history, `TIME WHAT …`, separated by commas; times are milliseconds since START.
+ * - `take a b` asks for the tickets a and b.
+ * - `ok a` is a response with 59 of 60 left in a window that ends after a minute, `bare a` one without headers, and `429 a` a
+ *   refusal without headers that states a wait of 5 s; `name=value` changes a fact (see `factOf`).
+ * - `lost a`, `dead a` and `unsent a` close the ticket a; `block 5000` adds a block of 5 s; `forget` clears the ledger.
+ * - `is probe`, `is plain`, `is pending`, `is blocked 5000` and `is window 5000` check what is admitted; `grants 5` checks that
+ *   five requests are granted.
+ */
+export function play(history: string, state = initialState()): KeyState {
+  for (const step of history.split(', ')) {
+    const [time, what = '', ...words] = step.split(' ');
+    const at = START + Number(time);
+    const more = Object.assign({}, ...words.filter((word) => word.includes('=')).map(factOf)) as Partial<Observation>;
+    const response = { ok: seen, bare, 429: refused }[what];
+    if (what === 'is') expect(admit(state, at), step).toEqual(admission(words));
+    else if (what === 'grants') expect(grants(state, at), step).toBe(Number(words[0]));
+    else if (what === 'block') reduce(state, { kind: 'block', at, ms: Number(words[0]), reason: 'retry_after' });
+    else if (what === 'forget') reduce(state, { kind: 'forget', at });
+    for (const id of words.filter((word) => /^[a-z]/.test(word) && !word.includes('='))) {
+      if (what === 'take') ticket(state, at, id);
+      else if (response) respond(state, id, response(at, more));
+      else if (/lost|dead|unsent/.test(what)) reduce(state, { kind: 'closed', at, id, how: what as TicketEnd });
+    }
   }
   return state;
+}
+
+function factOf(word: string): Partial<Observation> {
+  const [name, value = ''] = word.split('=');
+  const number = value === 'none' ? undefined : Number(value);
+  const reset = (clock: 'service' | 'local', resolution: number): Partial<Observation> => ({
+    reset: number === undefined ? undefined : { at: START + number, clock, resolution },
+  });
+  if (name === 'left') return { remaining: number };
+  if (name === 'limit') return { limit: number };
+  if (name === 'reset') return reset('service', 1000);
+  if (name === 'exact-reset') return reset('service', 1);
+  if (name === 'local-reset') return reset('local', 1000);
+  if (name === 'wait') return { waitMs: number };
+  if (name === 'from') return { waitFrom: value as Observation['waitFrom'] };
+  if (name === 'status') return { status: Number(value) };
+  const [lo = 0, hi = 0] = value.split('..').map(Number);
+  return { offset: { lo, hi } };
+}
+
+function admission([what, until]: readonly string[]): object {
+  if (what === 'probe' || what === 'plain') return { granted: true, probe: what === 'probe' };
+  if (what === 'pending') return { granted: false, reason: 'pending' };
+  return { granted: false, reason: what, until: START + Number(until) };
+}
+
+/** Grants as many requests at `at` as the policy allows. */
+export function grants(state: KeyState, at: number): number {
+  for (let id = 0; ; id++) if (!ticket(state, at, `n${at - START}-${id}`)?.granted) return id;
 }
