@@ -65,12 +65,6 @@ test('a document nested more than 100 levels deep is rejected', () => {
   expect(() => parseJson(`[9007199254740993,${nested(100_000)}]`)).toThrow(SyntaxError);
 });
 
-test('documents with thousands of escaped quotes and backslashes are parsed or rejected', () => {
-  expect(() => parseJson(`9007199254740993 "${'\\"'.repeat(100_000)}`)).toThrow(SyntaxError);
-  const long = `[9007199254740993,"${'\\\\1.5 '.repeat(50_000)}"]`;
-  expect(stringifyJson(parseJson(long))).toBe(long);
-});
-
 test('undefined is written as null, and a bigint with all digits', () => {
   expect(stringifyJson(undefined)).toBe('null');
   expect(stringifyJson({ a: 1n, b: [2n ** 64n] }, 2)).toBe('{\n  "a": 1,\n  "b": [\n    18446744073709551616\n  ]\n}');

@@ -27,12 +27,12 @@ test.each<[string, PetstoreError, number, string]>([
   expect(await print(error)).toEqual({ code, err });
 });
 
-test('an error with --json is one line of JSON on stderr', async () => {
+test('an error with --json is one line of JSON on stderr, with control characters escaped', async () => {
   const problems = [{ line: 3, row: 2, message: 'name is missing' }];
   const facts = { hint: 'do', code: 'c', status: 418, retryAt: Date.UTC(2026, 10, 21), problems };
-  const error = new PetstoreError('rejected', 'no', facts);
+  const error = new PetstoreError('rejected', 'no\u009b', facts);
   expect((await print(error, { ...plain, json: true })).err).toBe(
-    '{"error":{"kind":"rejected","message":"no","hint":"do","code":"c","status":418,"retryAt":"2026-11-21T00:00:00.000Z","problems":[{"line":3,"row":2,"message":"name is missing"}]}}\n',
+    '{"error":{"kind":"rejected","message":"no\\u009b","hint":"do","code":"c","status":418,"retryAt":"2026-11-21T00:00:00.000Z","problems":[{"line":3,"row":2,"message":"name is missing"}]}}\n',
   );
 });
 

@@ -45,11 +45,6 @@ test.each([
   ['categories import a --concurrency 0', 'invalid number "0" for --concurrency', 'use a whole number from 1 to 64'],
   ['categories import a --concurrency 65', 'invalid number "65" for --concurrency', 'use a whole number from 1 to 64'],
   [
-    'categories import a --concurrency 1.5',
-    'invalid number "1.5" for --concurrency',
-    'use a whole number from 1 to 64',
-  ],
-  [
     'api POST x --data 1 --input -',
     'option "-d, --data <json>" cannot be used with option "--input <file>"',
     'use one of them',
@@ -60,28 +55,6 @@ test.each([
   ['categories list --max-retries x', 'invalid number "x" for --max-retries', 'use a whole number from 0 to 999'],
 ])('`petstore %s` is a usage error: %s', async (line, message, hint) => {
   expect(await inProcess(line.split(' '))).toEqual({ code: 2, out: '', err: `error: ${message}\nhint: ${hint}\n` });
-});
-
-test('the error about an invalid environment variable names the variable instead of the option', async () => {
-  const { err } = await inProcess(['categories', 'list'], { env: { PETSTORE_MAX_WAIT: 'soon' } });
-  expect(err).toContain('error: invalid duration "soon" for PETSTORE_MAX_WAIT\n');
-});
-
-test.each(
-  [
-    ['categories', 'list', '--x\u001b[2J'],
-    ['x\u009b31m\u202e'],
-    ['-p', '\u001b]0;x\u0007', 'categories', 'list'],
-    ['api', 'GET', '/\u001b[2J'],
-    ['categories', 'import', '\u001b[2J.csv', '-p', 'sandbox'],
-    ['help', '\u001b[2J'],
-  ].map((args) => [args]),
-)('control characters in the arguments %j are escaped in the error', async (args) => {
-  for (const more of [[], ['--json']]) {
-    const { code, out, err } = await inProcess([...more, ...args], { columns: 80, env: { NO_COLOR: '1' } });
-    expect(code).toBe(2);
-    expect(out + err).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
-  }
 });
 
 test('an argument with invalid UTF-8 is a usage error', async () => {

@@ -1,7 +1,6 @@
-// Every output format; none passes a control character to a terminal.
+// Every output format; test/import/round-trip.test.ts reads them back. None passes a control character to a terminal.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { delimited } from '../../src/output/delimited.ts';
 import { loadRenderer } from '../../src/output/render.ts';
 import type { View } from '../../src/output/view.ts';
 import type { GlobalOptions } from '../../src/reference.ts';
@@ -45,24 +44,10 @@ test.each([
   expect(await shown(format)).toBe(text);
 });
 
-test('JSON on a terminal is indented, and CSV is escaped', async () => {
+test('JSON on a terminal is indented', async () => {
   const text = await shown('json', terminal);
   expect(text.split('\n').length).toBeGreaterThan(5);
   expect(JSON.parse(text)).toEqual(JSON.parse(await shown('json')));
-  expect(await shown('csv', terminal)).toContain('dog<U+009B>');
-});
-
-// test/import/round-trip.test.ts reads them back.
-test.each([
-  ['csv', 'says "wow", often', '"says ""wow"", often"'],
-  ['csv', 'a\nb', '"a\nb"'],
-  ['csv', '', '""'],
-  ['csv', undefined, ''],
-  ['tsv', 'a\tb', '"a\tb"'],
-  ['tsv', 'c,d', 'c,d'],
-] as const)('the %s field of %j is %j', (format, value, field) => {
-  const printed = [...delimited(format, [{ header: 'name', value: () => value }], [undefined], false)].join('');
-  expect(printed).toBe(`name\n${field}\n`);
 });
 
 test('a key in a table is redacted before its cell is truncated', async () => {
