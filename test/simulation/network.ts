@@ -77,13 +77,13 @@ export class Network {
       const fail = (reason: TransportError['reason'], detail: string): void =>
         end(() => {
           trace.add(process, `#${number} ${kind} ${reason}${sent ? '' : ', not sent'}`);
-          // The status of a rejection is enough.
-          const isRejected = head !== undefined && head.status >= 400 && head.status < 500;
-          if (reason === 'aborted' && !isList && sent && !isRejected && !process.dead) process.interrupted++;
+          // The status of an error is enough.
+          const failed = head !== undefined && head.status >= 400 ? head : undefined;
+          if (reason === 'aborted' && !isList && sent && !failed && !process.dead) process.interrupted++;
           if (!isList && sent) process.lost++;
           const isRetried = isList && reason !== 'aborted' && !head;
           invariants.failed(process, key, number, isRetried, sent ? name : undefined);
-          if (head && head.status >= 400) resolve({ ...head, body: new Uint8Array() });
+          if (failed) resolve({ ...failed, body: new Uint8Array() });
           else reject(new TransportError(reason, sent, detail, head));
         });
       const onAbort = (): void => fail('aborted', 'interrupted');
