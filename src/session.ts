@@ -58,7 +58,7 @@ export class Session {
   /** The ledger on the state server if one is configured, otherwise on this machine. */
   readonly ledger = lazy(async () => {
     const { context } = this;
-    const { identity, key, keySource } = await this.target();
+    const { baseUrl: identity, key, keySource } = await this.target();
     const { Ledger } = await import('./rate-limit/ledger.ts');
     const onWarning = (text: string) => void this.warn(text);
     const own = { identity, key, clock: context.clock, onWarning, stateDir: stateDirIfAny(context) };

@@ -13,7 +13,7 @@ import { BUILT_IN, checkExists, checkProfileName, FIRST_ACTIVE, hasKey, SANDBOX 
 /** Base URL and API key of a command, as far as they are known before a key command runs. */
 export interface Credentials {
   readonly profile: string;
-  /** Ends in `/v1`, without a trailing slash; empty for the embedded sandbox. */
+  /** Ends in `/v1`, without a trailing slash. */
   readonly baseUrl?: string;
   readonly urlSource?: 'environment' | 'stored' | 'sandbox';
   /** Never printed or saved; empty for the embedded sandbox, which creates its own. */
@@ -25,11 +25,8 @@ export interface Credentials {
   readonly problem?: PetstoreError;
 }
 
-/** Complete credentials. */
-export interface Target extends Required<Omit<Credentials, 'keyCommand' | 'problem'>>, Pick<Credentials, 'keyCommand'> {
-  /** Identifies the service, for rate limits and import locks: the base URL, or `sandbox:` and the data file. */
-  readonly identity: string;
-}
+/** Complete credentials. For the embedded sandbox the base URL is `sandbox:` and the data file. */
+export type Target = Required<Omit<Credentials, 'keyCommand' | 'problem'>> & Pick<Credentials, 'keyCommand'>;
 
 const PROFILE_VARIABLE = 'PETSTORE_PROFILE';
 const KEY_VARIABLE = 'PETSTORE_API_KEY';
@@ -48,14 +45,14 @@ export async function resolveTarget(
 ): Promise<Target> {
   const { problem, ...found } = await findCredentials(context.env, profile, openStore);
   if (problem) throw problem;
-  const { baseUrl = '', urlSource = 'sandbox', keySource = 'sandbox', keyCommand } = found;
-  const identity = keySource === 'sandbox' ? `sandbox:${sandboxDataFile(stateDir(context))}` : baseUrl;
+  const { baseUrl = `sandbox:${sandboxDataFile(stateDir(context))}`, keyCommand } = found;
+  const { urlSource = 'sandbox', keySource = 'sandbox' } = found;
   let { key = '' } = found;
   if (keyCommand) {
     const { runKeyCommand } = await import('./key-command.ts');
     key = await runKeyCommand(keyCommand.line, keyCommand.from, context);
   }
-  return { ...found, baseUrl, urlSource, key, keySource, identity };
+  return { ...found, baseUrl, urlSource, key, keySource };
 }
 
 const SANDBOX_CREDENTIALS = { profile: SANDBOX, urlSource: 'sandbox', keySource: 'sandbox' } as const;

@@ -38,11 +38,11 @@ function resolve(env: Record<string, string>, profile?: string, store: ProfileSt
 const URL_B = { PETSTORE_BASE_URL: 'https://b.example/v1' };
 const BOTH = { ...URL_B, PETSTORE_API_KEY: 'k' };
 const DATA = join('/state', 'sandbox', 'data');
-const SANDBOX = { profile: 'sandbox', baseUrl: '', keySource: 'sandbox', identity: `sandbox:${DATA}` };
+const SANDBOX = { profile: 'sandbox', baseUrl: `sandbox:${DATA}`, keySource: 'sandbox' };
 const SAVED = { profile: 'production', baseUrl: own.url, key: KEY, keySource: 'stored', urlSource: 'stored' };
 
 test.each([
-  [{}, undefined, { ...SAVED, identity: own.url }],
+  [{}, undefined, SAVED],
   // The environment overrides the saved URL and the saved key, each by itself.
   [{ PETSTORE_API_KEY: 'k' }, undefined, { key: 'k', keySource: 'environment', urlSource: 'stored' }],
   [

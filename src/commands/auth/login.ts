@@ -123,8 +123,7 @@ async function printedKey(session: Session, { keyCommand = '', verify: run }: Lo
 
 async function verify(session: Session, profile: string, key: string, url: string): Promise<void> {
   try {
-    const unsaved = { profile, baseUrl: url, key, identity: url };
-    session.target = async () => ({ ...unsaved, keySource: 'stored', urlSource: 'stored' });
+    session.target = async () => ({ profile, baseUrl: url, key, keySource: 'stored', urlSource: 'stored' });
     await (await session.api()).categories.list();
   } catch (error) {
     if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;

@@ -36,9 +36,9 @@ export const importAction: Action<ImportOptions, ImportData> = {
     if (options.dryRun) return preview(session, rows);
     // The prompt comes before the lock, so that an open prompt does not block other imports.
     if (!options.yes) await confirm(session, rows, file);
-    const { identity, keySource } = await session.target();
+    const { baseUrl, keySource } = await session.target();
     const server = keySource === 'sandbox' ? undefined : await session.stateServer();
-    const lock = await openLock(identity, { clock, stateDir, server });
+    const lock = await openLock(baseUrl, { clock, stateDir, server });
     try {
       await lock.acquire({ signal, onWait: (holder) => notifyHolder(session, holder) });
       const { results, stop } = await send(session, { rows, lock, concurrency: options.concurrency });
