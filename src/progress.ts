@@ -95,8 +95,6 @@ export class Progress {
     const { clock, stderr, env } = this.#context;
     await clock.sleep(SPINNER_DELAY_MS, hidden);
     const { default: ora } = await import('ora');
-    // The response may have arrived while the code was loading.
-    hidden.throwIfAborted();
     const spinner = ora({
       ...(stderr.raw && { stream: stderr.raw }),
       // Otherwise a typed Ctrl-C is lost (ora issue 253).
@@ -109,6 +107,8 @@ export class Progress {
     });
     hidden.addEventListener('abort', () => spinner.stop());
     for (;;) {
+      // The response may have arrived while the code was loading.
+      hidden.throwIfAborted();
       spinner.start(this.#text());
       await clock.sleep(TICK_MS, hidden);
     }
