@@ -139,7 +139,8 @@ export function toPetstoreError(error: unknown, stateDir?: string): PetstoreErro
   // Errors of an open file have no path.
   const isFile = path !== undefined || /^(?:read|write|close|f[a-z]+|uv_cwd)$/.test(syscall);
   const variable = stateDir && path?.startsWith(stateDir) ? 'PETSTORE_STATE_DIR' : undefined;
-  if (isFile && isSystemError(error)) return storageError(error, 'access', path ?? 'a file', variable);
+  const file = path ?? (syscall === 'uv_cwd' ? 'the current directory' : 'a file');
+  if (isFile && isSystemError(error)) return storageError(error, 'access', file, variable);
   // Third-party messages may contain secrets: only the error's name is printed without --verbose.
   const name = error instanceof Error ? error.name : typeof error;
   const hint = 'run the command again with --verbose and report the output';
