@@ -172,7 +172,7 @@ test('auth status with a damaged profile names its file, shows the other profile
   const run = await petstore(['auth', 'status']);
   expect(run.code).toBe(9);
   expect(run.out).toMatch(/farm +http:\S+ +…6789/);
-  expect(run.out + run.err).toContain('profile-production.json');
+  for (const text of [run.out, run.err]) expect(text).toContain('profile-production.json');
   expect(run.out + run.err).not.toContain(GOOD_KEY.slice(0, 8));
 });
 
