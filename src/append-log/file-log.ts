@@ -9,7 +9,7 @@ import { escapeControls } from '../escape.ts';
 import type { LogFs } from './generations.ts';
 import { Generations, RECORD_END, ShortWriteError, SNAPSHOT, writeWhole } from './generations.ts';
 import type { Log, LogFormat } from './log.ts';
-import { DamagedRecordError, withChecksum, withoutChecksum } from './log.ts';
+import { withChecksum, withoutChecksum } from './log.ts';
 
 export interface LogOptions {
   readonly dir: string;
@@ -48,7 +48,7 @@ export class FileLog<State, Result = void> implements Log<State> {
   // The record being appended, and its result once it was read back.
   #pending = '';
   #written: { readonly result: Result } | undefined;
-  #damage: unknown;
+  #damage: PetstoreError | undefined;
 
   /**
    * Opens the newest generation, or creates the first.
@@ -63,10 +63,6 @@ export class FileLog<State, Result = void> implements Log<State> {
     this.#files = new Generations(this.#fs, options.dir, options.name);
     this.#openNewest();
     this.refresh();
-  }
-
-  get generation(): number {
-    return this.#generation;
   }
 
   last(): State {
@@ -114,13 +110,9 @@ export class FileLog<State, Result = void> implements Log<State> {
   #tryAppend(line: string): { readonly result: Result } | undefined {
     this.#pending = line;
     this.#written = undefined;
-    try {
-      this.#write(line);
-      this.#readNew();
-      return this.#written;
-    } finally {
-      this.#pending = '';
-    }
+    this.#write(line);
+    this.#readNew();
+    return this.#written;
   }
 
   // Other processes may rotate between readdir and open, so the opened generation must still be the newest.
@@ -213,15 +205,12 @@ export class FileLog<State, Result = void> implements Log<State> {
   }
 
   // Ignores a damaged record or, with `strict`, fails now and at every later use: the state is incomplete.
-  #apply(record: string): Result | undefined {
-    try {
-      return this.#format.apply(this.#state, withoutChecksum(record));
-    } catch (error) {
-      const isDamaged = error instanceof DamagedRecordError;
-      if (isDamaged && !this.#options.strict) return undefined;
-      this.#damage = isDamaged ? this.#unusable('is damaged', this.#generation) : error;
-      throw this.#damage;
-    }
+  #apply(text: string): Result | undefined {
+    const record = withoutChecksum(text);
+    if (record !== undefined) return this.#format.apply(this.#state, record);
+    if (!this.#options.strict) return undefined;
+    this.#damage = this.#unusable('is damaged', this.#generation);
+    throw this.#damage;
   }
 
   #rotate(): void {

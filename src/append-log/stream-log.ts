@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Log, LogFormat } from './log.ts';
-import { DamagedRecordError, withChecksum, withoutChecksum } from './log.ts';
+import { withChecksum, withoutChecksum } from './log.ts';
 import type { StateServer } from './state-server.ts';
 import { StateServerError } from './state-server-error.ts';
 
@@ -125,11 +125,11 @@ export class StreamLog<State> implements Log<State> {
     const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
     const args = [this.#last, ttlMs, ...(record === undefined ? [] : [withChecksum(record)])];
     const reply = await this.server.run(APPEND, key, args);
-    if (!Array.isArray(reply) || !Array.isArray(reply[3])) throw unexpected('unknown reply');
+    if (!Array.isArray(reply) || !Array.isArray(reply[3])) throw new StateServerError('unknown reply', 'unavailable');
     const [time, known, length, entries] = reply as [string, string, number, readonly Entry[]];
     this.#readClock(Number(time), sentAt.wall, clock.now());
     if (known === 'lost') {
-      if (isSecond) throw unexpected('it keeps no data');
+      if (isSecond) throw new StateServerError('it keeps no data', 'unavailable');
       await this.#rebase();
       return this.#exchange(record, true);
     }
@@ -157,18 +157,15 @@ export class StreamLog<State> implements Log<State> {
       // Skip entries that the reply to a concurrent call has contained.
       if (this.#last !== '' && !isLater(id, this.#last)) continue;
       this.#last = id;
-      try {
-        this.#apply(fields);
-      } catch (error) {
-        if (!(error instanceof DamagedRecordError)) throw error;
-      }
+      this.#apply(fields);
     }
     if (fromHead && before) this.#options.onReset?.(before);
   }
 
   #apply([, at, name, text = '']: readonly string[]): void {
     const record = withoutChecksum(text);
-    if (name !== 's') {
+    if (record === undefined) return;
+    if (name === 'r') {
       this.#format.apply(this.#state, record, Number(at));
       return;
     }
@@ -181,10 +178,6 @@ export class StreamLog<State> implements Log<State> {
     const snapshot = withChecksum(JSON.stringify([...this.#format.snapshot(this.#state)]));
     await this.server.run(REBASE, key, [this.#last, rotateAt - 1, ttlMs, snapshot]);
   }
-}
-
-function unexpected(problem: string): StateServerError {
-  return new StateServerError(problem, 'unavailable');
 }
 
 function isLater(a: string, b: string): boolean {

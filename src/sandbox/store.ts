@@ -2,7 +2,8 @@
 import { basename, dirname } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
 import type { LogFormat } from '../append-log/log.ts';
-import { DamagedRecordError, MemoryLog } from '../append-log/log.ts';
+import { MemoryLog } from '../append-log/log.ts';
+import { PetstoreError } from '../errors.ts';
 import type { KeyUsage, Limit, QuotaStatus } from './limiter.ts';
 import { decide, newKeyUsage, quotaStatus } from './limiter.ts';
 
@@ -50,7 +51,7 @@ const format: LogFormat<StoreState, string | QuotaStatus> = {
     else if (record === 'reset') {
       state.items = [];
       state.usages.clear();
-    } else throw new DamagedRecordError(record);
+    } else throw new PetstoreError('storage', 'a later version of petstore has written the data of the sandbox');
     return '';
   },
   *snapshot({ items, nextId, usages }) {

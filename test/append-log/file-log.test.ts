@@ -30,6 +30,7 @@ const open = (
 type Write = (fd: number, bytes: Buffer, from: number, count: number) => number;
 const realWrite: Write = (fd, bytes, from, count) => fs.writeSync(fd, bytes, from, count, null);
 const withWrite = (write: Write): LogFs => ({ ...fs, writeSync: write as LogFs['writeSync'] });
+const generationIn = (dir: string): number => Number(/\.(\d+)\.log/.exec(fs.readdirSync(dir).join())?.[1]);
 const numbered = (count: number): string[] => Array.from({ length: count }, (_, i) => `r${i}`);
 
 test('append returns the result of its own record even if it reads others with it, and reopening gives the same state', () => {
@@ -103,9 +104,10 @@ test('a record of 20 MB is read in few pieces', () => {
 });
 
 test('a log whose state is larger than its limit rotates only once it has doubled', () => {
-  const log = open(tempDir(), 400);
+  const dir = tempDir();
+  const log = open(dir, 400);
   for (const record of numbered(500)) log.append(record);
-  expect(log.generation).toBeLessThan(20);
+  expect(generationIn(dir)).toBeLessThan(20);
 });
 
 test('a rotation keeps the state and only the last generation, private to its owner', () => {
@@ -113,7 +115,7 @@ test('a rotation keeps the state and only the last generation, private to its ow
   const [log, other] = [open(dir, 400), open(dir, 400)];
   for (const [i, record] of numbered(200).entries()) expect((i % 2 ? log : other).append(record)).toBe(i + 1);
   expect(log.refresh()).toEqual(numbered(200));
-  expect(log.generation).toBeGreaterThan(3);
+  expect(generationIn(dir)).toBeGreaterThan(3);
   expect(fs.readdirSync(dir)).toHaveLength(1);
   if (!hasModes) return;
   expect(fs.statSync(dir).mode & 0o777).toBe(0o700);
@@ -198,7 +200,7 @@ test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('one process at a time rotates a log w
   const log = open(dir, 300, { fs: { ...fs, linkSync, renameSync } });
   for (const record of numbered(100)) log.append(record);
   expect(open(dir).refresh()).toEqual(numbered(100));
-  expect([log.generation > 3, fs.readdirSync(dir).length]).toEqual([true, 1]);
+  expect([generationIn(dir) > 3, fs.readdirSync(dir).length]).toEqual([true, 1]);
 });
 
 // A file system as on Windows and macOS: it finds a file under every spelling, and lists the first one.

@@ -1,7 +1,7 @@
 // The stream log: writers on many machines reduce the same state through rotations, deletions and restarts.
 import { afterEach, expect, test } from 'vitest';
 import type { LogFormat } from '../../src/append-log/log.ts';
-import { DamagedRecordError, withChecksum } from '../../src/append-log/log.ts';
+import { withChecksum } from '../../src/append-log/log.ts';
 import { StateServer } from '../../src/append-log/state-server.ts';
 import { parseStateUrl } from '../../src/append-log/state-url.ts';
 import type { StreamOptions } from '../../src/append-log/stream-log.ts';
@@ -19,10 +19,7 @@ interface Words {
 // The order of records is the state, so any divergence shows.
 const words: LogFormat<Words> = {
   initial: () => ({ list: [] }),
-  apply(state, record) {
-    if (!/^[\w. ]+$/.test(record)) throw new DamagedRecordError(record);
-    state.list.push(record);
-  },
+  apply: (state, record) => void state.list.push(record),
   snapshot: (state) => state.list,
 };
 
