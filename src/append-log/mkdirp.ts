@@ -1,4 +1,3 @@
-// Creates directories without Node's `recursive` option, which can loop endlessly.
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 

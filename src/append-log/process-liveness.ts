@@ -33,13 +33,9 @@ function seesOwnNamespace(): boolean {
 
 // Field 22 of /proc/PID/stat (proc(5)); field 2, the command, may contain spaces and parentheses. A zombie has ended.
 function startOf(pid: number | 'self'): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return /^[ZX]/.test(fields[0] ?? 'X') ? undefined : fields[19];
-  } catch {
-    return undefined;
-  }
+  const stat = tryRead(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  const [state = '', ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return /^[ZX]/.test(state) ? undefined : fields[18];
 }
 
 function currentHost(): string {

@@ -107,15 +107,11 @@ export class StateServer {
   close(): void {
     this.#isClosed = true;
     this.#disconnect(this.#client);
-    this.#opening?.then(
-      (client) => this.#disconnect(client),
-      () => undefined,
-    );
   }
 
   // Each call has its own patience, since a server may answer reads while it refuses writes.
   async #patiently(command: string, ...args: (string | number)[]): Promise<Reply> {
-    const { clock } = this.#options;
+    const { clock, onOutage } = this.#options;
     for (let failingSince: number | undefined; ; ) {
       try {
         const reply = await this.#call(command, ...args);
@@ -129,15 +125,11 @@ export class StateServer {
         const isNew = now - this.#failedAt > PATIENCE_MS;
         this.#failedAt = now;
         if (!this.#isUp) throw error;
-        if (isNew) this.#reportOutage(error.message);
+        const outage = `state server ${this.name} is not responding (${error.message}); retrying for up to 5s`;
+        if (isNew && !this.#isClosed) onOutage?.(outage);
         await clock.sleep(RETRY_EVERY_MS);
       }
     }
-  }
-
-  #reportOutage(reason: string): void {
-    if (this.#isClosed) return;
-    this.#options.onOutage?.(`state server ${this.name} is not responding (${reason}); retrying for up to 5s`);
   }
 
   async #call(command: string, ...args: (string | number)[]): Promise<Reply> {
@@ -188,6 +180,7 @@ export class StateServer {
       throw toStateServerError(reason ?? error, error instanceof ReplyError);
     }
     this.#client = client;
+    if (this.#isClosed) this.#disconnect(client);
     return client;
   }
 
