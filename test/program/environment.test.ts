@@ -26,9 +26,12 @@ function unprivileged({ dir }: Place, args: readonly string[], env: Record<strin
   return ended(child);
 }
 
-test.runIf(hasShell)('a list succeeds in a directory that was deleted', async () => {
+test.runIf(hasShell)('in a directory that was deleted a list succeeds, and a relative path is an error', async () => {
+  const at = savedPlace(service.url);
   const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"';
-  expect(await inScript(savedPlace(service.url), script, LIST)).toMatchObject({ code: 0, out: LISTED });
+  expect(await inScript(at, script, LIST)).toMatchObject({ code: 0, out: LISTED });
+  const err = expect.stringContaining('cannot access the current directory');
+  expect(await inScript(at, script, ['categories', 'import', 'rows.csv'])).toMatchObject({ code: 9, err });
 });
 
 describe.runIf(hasModes)('in an unusual environment', () => {
