@@ -1,4 +1,4 @@
-// One attempt over real sockets: bytes sent, response, and whether a failed attempt may have been received.
+// Attempts over real sockets: bytes sent, response, whether a failed attempt may have been received, and reuse.
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -14,10 +14,13 @@ const KEY = 'sk_test_0123456789';
 
 type Attempt = Partial<Parameters<Transport['send']>[1]>;
 
-function send(baseUrl: string, request = GET, how: Attempt = {}, env = {}): Promise<HttpResponse> {
+function open(baseUrl: string, env = {}) {
   const transport = createTransport({ baseUrl, key: KEY, version: '1.2.3', env, now: Date.now });
-  return transport.send(request, { timeoutMs: 5000, signal: new AbortController().signal, ...how });
+  return (request = GET, how: Attempt = {}): Promise<HttpResponse> =>
+    transport.send(request, { timeoutMs: 5000, signal: new AbortController().signal, ...how });
 }
+
+const send = (baseUrl: string, request = GET, how: Attempt = {}, env = {}) => open(baseUrl, env)(request, how);
 
 async function failure(...args: Parameters<typeof send>): Promise<TransportError> {
   return send(...args).then(
@@ -79,6 +82,30 @@ test('a request whose connection is never established times out and counts as no
   onTestFinished(close);
   const error = await failure(`https://127.0.0.1:${port}/v1`, POST, { timeoutMs: 200 });
   expect(error).toMatchObject({ reason: 'timeout', requestSent: false });
+});
+
+// Connections are reused only if that cannot make the outcome of a create unknown.
+const CREATED = response('201 Created', '{"id":1,"name":"x"}');
+const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
+
+test('20 sequential requests use two connections, and a request after half a second opens a third', async () => {
+  const { url, connections } = await serve((socket) => socket.write(CREATED));
+  const create = open(url);
+  for (let n = 0; n < 20; n++) await create(POST);
+  // undici frees a connection one turn of the event loop after its response, so an early request opens a second one.
+  expect(connections()).toBe(2);
+  await pause(600);
+  await create(POST);
+  expect(connections()).toBe(3);
+});
+
+test('each of two connections loses at most one request if the service closes those that are used again', async () => {
+  const used = new Set<Socket>();
+  const isNew = (socket: Socket): boolean => used.size < used.add(socket).size;
+  const create = open((await serve((socket) => (isNew(socket) ? socket.write(CREATED) : socket.destroy()))).url);
+  let lost = 0;
+  for (let n = 0; n < 20; n++) await create(POST).catch(() => lost++);
+  expect(lost).toBeLessThanOrEqual(2);
 });
 
 test('the error of an aborted attempt reports whether the request was sent', async () => {
