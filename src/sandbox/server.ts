@@ -1,6 +1,6 @@
 // The sandbox: the service of docs/service.md as an HTTP server on loopback.
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -95,6 +95,8 @@ class Service {
     this.#store = new Store(dataFile, options);
     this.#keyIds = new Map(keys.map((key) => [key, createHash('sha256').update(key).digest('hex').slice(0, 16)]));
     this.#random = seededRandom(seed);
+    // Many responses may be delayed at once.
+    setMaxListeners(0, this.#closed.signal);
   }
 
   /** Never rejects. */
