@@ -15,13 +15,18 @@ export interface ReceivedRequest {
   readonly body: string;
 }
 
-/** A body that is neither text nor bytes is sent as JSON; `reset` closes the connection, `silence` sends nothing. */
-export type FakeResponse =
-  | { readonly status?: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
-  /** Writes raw bytes, as a response that an HTTP library cannot send, or to CONNECT. */
-  | ((socket: Socket) => unknown)
-  | 'reset'
-  | 'silence';
+interface Content {
+  readonly status?: number;
+  /** Sent as JSON unless it is text or bytes. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * `reset` closes the connection, `silence` sends nothing, and a function writes raw bytes, as a response that an HTTP library
+ * cannot send, or to CONNECT.
+ */
+export type FakeResponse = Content | ((socket: Socket) => unknown) | 'reset' | 'silence';
 
 export type HttpFake = Awaited<ReturnType<typeof startHttpFake>>;
 
@@ -64,10 +69,7 @@ export function errorResponse(status: number, code: string, message: string, hea
   return { status, body: { code, message, status }, headers };
 }
 
-function send(
-  response: ServerResponse,
-  { status = 200, body = '', headers = {} }: Extract<FakeResponse, { body?: unknown }>,
-): void {
+function send(response: ServerResponse, { status = 200, body = '', headers = {} }: Content): void {
   const raw = typeof body === 'string' || body instanceof Uint8Array;
   response.statusCode = status;
   response.setHeaders(new Map(Object.entries({ 'content-type': 'application/json', ...headers })));
