@@ -1,6 +1,7 @@
 // Runs of an import against a service in memory, in virtual time.
 import { expect, test } from 'vitest';
 import type { Category, NewCategory } from '../../src/api/types.ts';
+import { PetstoreError } from '../../src/errors.ts';
 import type { Fate, Script } from './fake-service.ts';
 import { FakeImport, FakeService, isComplete, named } from './fake-service.ts';
 
@@ -96,6 +97,17 @@ test('a list that lacks categories that were just created is an error, unless th
   const other = importOf(numbered(5));
   expect(isComplete(await other.run({ hasQuota: () => false }))).toBe(true);
   expect(other.service.lists).toBe(1);
+});
+
+test.each([
+  ['service', 'complete'],
+  ['interrupted', 'interrupted'],
+] as const)('an import whose last list fails with an error of kind %s is %s', async (kind, end) => {
+  const it = importOf(numbered(2));
+  it.service.script.onList = () => {
+    if (it.service.sent.length > 0) throw new PetstoreError(kind, 'failed');
+  };
+  expect((await it.run())?.stop?.error.kind ?? 'complete').toBe(end);
 });
 
 test('a row that another client creates while the import looks up others is not sent', async () => {
