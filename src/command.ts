@@ -93,7 +93,7 @@ async function printQuotaLine(session: Session, failure: unknown): Promise<void>
   const { options, context, usedLedger } = session;
   // The line would overwrite a pager's screen, and describe no valid key after a 401.
   const isPaged = context.stderr.isTTY && !context.stdout.isTTY;
-  const isRejected = failure instanceof PetstoreError && failure.status === 401;
+  const isRejected = failure instanceof PetstoreError && failure.kind === 'auth';
   if (!usedLedger || options.json || options.quiet || isPaged || isRejected) return;
   const { ledger, since } = usedLedger;
   const quota = ledger.quota();

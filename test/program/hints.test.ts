@@ -76,19 +76,15 @@ const answer = (response: Override) => () => {
 const lose = answer((request) => (request.method === 'POST' && create(request) ? 'reset' : undefined));
 const print = (key: string) => () => write('print.cjs', `console.log('${key}')`);
 const printer = (): string => `'${process.execPath}' '${join(at.dir, 'print.cjs')}'`;
+const WRONG_KEY = { given: set({ PETSTORE_API_KEY: BAD }), follow: set({ PETSTORE_API_KEY: GOOD }) };
 const LIST = 'categories list -p staging';
 const LOST = { given: lose, shows: /guinea pig/ };
 const LOOKUP =
   "run `petstore categories list --search 'guinea pig' -p staging` to check whether the category exists before you retry";
 
 test.each<[what: string, line: string, code: number, hint: string, more?: Case]>([
-  [
-    'a wrong PETSTORE_API_KEY',
-    'categories list',
-    3,
-    'set PETSTORE_API_KEY to a valid key',
-    { given: set({ PETSTORE_API_KEY: BAD }), follow: set({ PETSTORE_API_KEY: GOOD }) },
-  ],
+  ['a wrong PETSTORE_API_KEY', 'categories list', 3, 'set PETSTORE_API_KEY to a valid key', WRONG_KEY],
+  ['a wrong key, found by doctor', 'doctor', 3, 'set PETSTORE_API_KEY to a valid key', WRONG_KEY],
   [
     'a wrong key in the active profile',
     'categories import rows.csv --yes',
