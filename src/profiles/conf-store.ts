@@ -42,11 +42,10 @@ export function openConfStore(dir: string) {
   // conf reports a short write on a full disk as success, so the old file is kept until the new one has been read back.
   const write = (file: string, settings: Settings): void => {
     const path = pathOf(file);
-    read(file);
+    const existed = read(file) !== undefined;
     guarded(path, 'write', () => {
       mkdirp(dir);
       const old = `${path}.old`;
-      const existed = fs.existsSync(path);
       if (existed) fs.copyFileSync(path, old);
       try {
         open(file).store = { ...settings };
@@ -74,15 +73,13 @@ export function openConfStore(dir: string) {
     guarded(pathOf(file), 'remove', () => removeAll(`${file}.json`).includes(`${file}.json`));
 
   const list = (): readonly string[] => (fs.existsSync(dir) ? fs.readdirSync(dir) : []);
-  const saved = (): string[] =>
-    guarded(dir, 'read', list)
-      .filter((name) => name.startsWith(PREFIX) && name.endsWith('.json'))
-      .map((name) => name.slice(PREFIX.length, -'.json'.length))
-      .filter((name) => isProfileName(name) && !BUILT_IN.includes(name));
 
   const store = {
     /** All profile names, the built-in ones first; no file is read. */
-    names: (): readonly string[] => [...BUILT_IN, ...saved().sort()],
+    names(): readonly string[] {
+      const saved = guarded(dir, 'read', list).flatMap((name) => /^profile-(.*)\.json$/.exec(name)?.[1] ?? []);
+      return [...BUILT_IN, ...saved.filter((name) => isProfileName(name) && !BUILT_IN.includes(name)).sort()];
+    },
     get: (name: string): StoredProfile | undefined => read(PREFIX + checkProfileName(name)),
     /** Replaces the saved profile. */
     save: (name: string, profile: StoredProfile): void => write(PREFIX + checkProfileName(name), profile),
@@ -138,17 +135,13 @@ function isUsable(path: string): boolean {
       hint: 'set PETSTORE_CONFIG_DIR to a directory of your own',
     });
   }
-  if (stats.uid === user && (stats.mode & 0o077) !== 0) narrow(path);
-  return true;
-}
-
-// A secret that is mounted read-only for root keeps its mode.
-function narrow(path: string): void {
   try {
-    fs.chmodSync(path, 0o600);
+    if (stats.uid === user && (stats.mode & 0o077) !== 0) fs.chmodSync(path, 0o600);
   } catch (error) {
+    // A secret that is mounted read-only for root keeps its mode.
     if ((error as NodeJS.ErrnoException).code !== 'EROFS') throw error;
   }
+  return true;
 }
 
 function parseSettings(text: string, path: string): Record<string, unknown> {
