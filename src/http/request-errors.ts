@@ -152,9 +152,10 @@ function rejectionHint({ method, path, creates }: HttpRequest, response: HttpRes
       return { hint: 'prefix the paths in the OpenAPI document of the mock server with /v1' };
     return path === '/categories' ? CHECK_URL : { hint: 'check the path, which is relative to the base URL' };
   }
-  // A 403 may be a rate limit, too.
+  // A 403 may be a rate limit, too, or the HTML page of a firewall.
   const wait = statedWait(response);
   if (wait) return { hint: `try again ${wait}` };
+  if (status === 403 && body[0] !== 0x3c) return { hint: "check the API key's plan and permissions" };
   return creates !== undefined && statusTraits(status).rowSpecific
     ? { hint: 'correct the values and try again' }
     : undefined;

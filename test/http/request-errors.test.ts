@@ -72,7 +72,8 @@ const PRISM = '{"type":"https://stoplight.io/prism/errors#NO_PATH_MATCHED_ERROR"
 test.each<[status: number, body: string, headers: HttpResponse['headers'], message: string, hint: string | undefined]>([
   // GitHub's secondary limit.
   [403, '{"message":"slow"}', { 'retry-after': '60' }, 'rejected the request (403): slow', 'try again in 1m'],
-  [403, '{"message":"not in your plan"}', {}, 'rejected the request (403): not in your plan', undefined],
+  [403, '{"message":"not yours"}', {}, 'the request (403): not yours', "check the API key's plan and permissions"],
+  [403, '<!DOCTYPE HTML>', {}, 'the service rejected the request (403)', undefined],
   [503, '', { 'retry-after': '600' }, 'server error', 'try again in 10m'],
   [503, '', {}, 'server error', 'try again later'],
   [304, '', {}, 'unexpected status', undefined],
