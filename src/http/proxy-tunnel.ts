@@ -22,8 +22,9 @@ export async function openTunnel(
   const signal = AbortSignal.timeout(timeoutMs);
   const path = port ? `${host}` : `${host}:443`;
   // Decodes leniently: a percent sign in a password need not be escaped.
-  const login = Buffer.from(`${decode(proxy.username)}:${decode(proxy.password)}`).toString('base64');
-  const headers = { host: path, ...(proxy.username !== '' && { 'proxy-authorization': `Basic ${login}` }) };
+  const login = `${decode(proxy.username)}:${decode(proxy.password)}`;
+  const authorization = `Basic ${Buffer.from(login).toString('base64')}`;
+  const headers = { host: path, ...(login !== ':' && { 'proxy-authorization': authorization }) };
   const send = proxy.protocol === 'https:' ? requestHttps : requestHttp;
   const options = { method: 'CONNECT', path, headers, agent: false, rejectUnauthorized: true, signal };
   const connected = once(send(proxy.origin, options).end(), 'connect');

@@ -130,7 +130,8 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
     return unknownOutcome(request, `the service returned ${status}${detail}`, { ...facts, processed });
   }
   if (status >= 400 && status < 500) {
-    const message = `the service rejected the request (${status})${detail}`;
+    const who = isFirewall(response) ? 'a firewall or proxy' : 'the service';
+    const message = `${who} rejected the request (${status})${detail}`;
     return new PetstoreError('rejected', message, { ...facts, ...rejectionHint(request, response) });
   }
   if (status === 501)
@@ -152,13 +153,21 @@ function rejectionHint({ method, path, creates }: HttpRequest, response: HttpRes
       return { hint: 'prefix the paths in the OpenAPI document of the mock server with /v1' };
     return path === '/categories' ? CHECK_URL : { hint: 'check the path, which is relative to the base URL' };
   }
-  // A 403 may be a rate limit, too, or the HTML page of a firewall.
+  // A 403 may be a rate limit, too.
   const wait = statedWait(response);
   if (wait) return { hint: `try again ${wait}` };
-  if (status === 403 && body[0] !== 0x3c) return { hint: "check the API key's plan and permissions" };
+  if (status === 403) {
+    const passes = isFirewall(response) || /rate.?limit|too many requests/i.test(Buffer.from(body).toString());
+    return { hint: passes ? 'try again in a few minutes' : "check the API key's plan and permissions" };
+  }
   return creates !== undefined && statusTraits(status).rowSpecific
     ? { hint: 'correct the values and try again' }
     : undefined;
+}
+
+// Firewalls such as mod_evasive respond with an HTML page.
+function isFirewall({ status, headers, body }: HttpResponse): boolean {
+  return status === 403 && (/html/.test(headers['content-type'] ?? '') || body[0] === 0x3c);
 }
 
 // For example `in 10m`, from Retry-After in seconds or as a date.

@@ -70,10 +70,12 @@ test("the error of a response has the service's code, message and status, with c
 const PRISM = '{"type":"https://stoplight.io/prism/errors#NO_PATH_MATCHED_ERROR"}';
 
 test.each<[status: number, body: string, headers: HttpResponse['headers'], message: string, hint: string | undefined]>([
-  // GitHub's secondary limit.
+  // GitHub's secondary limit, with and without a wait, the service itself, and two firewalls.
+  [403, '{"message":"secondary rate limit"}', {}, 'rate limit', 'try again in a few minutes'],
   [403, '{"message":"slow"}', { 'retry-after': '60' }, 'rejected the request (403): slow', 'try again in 1m'],
   [403, '{"message":"not yours"}', {}, 'the request (403): not yours', "check the API key's plan and permissions"],
-  [403, '<!DOCTYPE HTML>', {}, 'the service rejected the request (403)', undefined],
+  [403, '<!DOCTYPE HTML>', {}, 'a firewall or proxy rejected the request (403)', 'try again in a few minutes'],
+  [403, '', { 'content-type': 'text/html' }, 'a firewall or proxy rejected the request', 'try again in a few minutes'],
   [503, '', { 'retry-after': '600' }, 'server error', 'try again in 10m'],
   [503, '', {}, 'server error', 'try again later'],
   [304, '', {}, 'unexpected status', undefined],
