@@ -2,16 +2,7 @@
 import * as crypto from 'node:crypto';
 import { surroundings } from './world.ts';
 
-export const {
-  createHash,
-  createHmac,
-  timingSafeEqual,
-  createDecipheriv,
-  createCipheriv,
-  pbkdf2Sync,
-  randomInt,
-  randomUUID,
-} = crypto;
+export const { createHash, randomInt, randomUUID } = crypto;
 
 export function randomBytes(size: number): Buffer {
   const { randomByte } = surroundings();
