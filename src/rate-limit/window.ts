@@ -28,6 +28,7 @@ export function windowEnd({ resetAt, guardMs }: Window): number {
 export function movedTo(at: number, seen: Observation): Observation {
   const { reset, offset } = seen;
   const ms = at - seen.at;
+  if (ms === 0) return seen;
   return {
     ...seen,
     at,
