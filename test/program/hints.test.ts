@@ -34,7 +34,7 @@ function respond(request: ReceivedRequest): FakeResponse {
   if (request.headers.authorization !== `Bearer ${GOOD}`)
     return errorResponse(401, 'unauthorized', 'No.', quotaHeaders());
   if (request.path !== '/v1/categories') return errorResponse(404, 'not_found', 'No such path.');
-  return request.method === 'POST' ? create(request) : { body: created };
+  return request.method === 'POST' ? create(request) : { body: created, headers: quotaHeaders() };
 }
 
 beforeEach(async () => {
@@ -205,6 +205,7 @@ test.each<[what: string, line: string, code: number, hint: string, more?: Case]>
   created = [];
   const failed = await run(line);
   expect([failed.code, /hint: (.*)/.exec(failed.out + failed.err)?.[1]]).toEqual([code, hint]);
+  // Without a quota line: no response of this command had headers.
   expect(failed.err).toMatch(/^(?:warning: .*\n)?error: .*\n(?:hint: .*\n)?$/);
   expect([asJson, failed].map(({ out, err }) => out + err).join()).not.toMatch(/sk_secret_|\n\s+at /);
 
