@@ -177,7 +177,8 @@ export class StateServer {
       if (database !== 0) await this.#within(client.call('SELECT', database));
     } catch (error) {
       client.disconnect();
-      throw toStateServerError(reason ?? error, error instanceof ReplyError);
+      const cause = reason ?? error;
+      throw toStateServerError(cause, cause instanceof ReplyError);
     }
     this.#client = client;
     if (this.#isClosed) this.#disconnect(client);
