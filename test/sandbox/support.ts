@@ -35,7 +35,6 @@ export interface CallOptions {
   readonly body?: string | Buffer;
 }
 
-export type Sandbox = Awaited<ReturnType<typeof startTestSandbox>>;
 export type SandboxResponse = Awaited<ReturnType<typeof send>>;
 
 /** Starts a sandbox, by default with two keys, and closes it after the test. */
