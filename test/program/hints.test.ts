@@ -200,8 +200,12 @@ test.each<[what: string, line: string, code: number, hint: string, more?: Case]>
   const run = (words: string, stdin = '') =>
     more.built ? petstore(at, parseArgv(words), stdin) : inProcess(parseArgv(words), { ...at, stdin });
   const asJson = await inProcess([...parseArgv(line), '--json'], at);
-  const { error } = JSON.parse(asJson.err.trim().split('\n').at(-1) ?? '') as { error: { kind: ErrorKind } };
-  expect([asJson.code, EXIT_CODES[error.kind].code]).toEqual([code, code]);
+  const documents = asJson.err
+    .trim()
+    .split('\n')
+    .map((one) => JSON.parse(one) as { error: { kind: ErrorKind } });
+  const { kind } = documents.at(-1)?.error ?? expect.unreachable('no error');
+  expect([asJson.code, EXIT_CODES[kind].code]).toEqual([code, code]);
   created = [];
   const failed = await run(line);
   expect([failed.code, /hint: (.*)/.exec(failed.out + failed.err)?.[1]]).toEqual([code, hint]);
