@@ -204,11 +204,11 @@ export class FileLog<State, Result = void> implements Log<State> {
     }
   }
 
-  // Ignores a damaged record or, with `strict`, fails now and at every later use: the state is incomplete.
+  // Ignores a damaged or unknown record or, with `strict`, fails now and at every later use: the state is incomplete.
   #apply(text: string): Result | undefined {
     const record = withoutChecksum(text);
-    if (record !== undefined) return this.#format.apply(this.#state, record);
-    if (!this.#options.strict) return undefined;
+    const result = record === undefined ? undefined : this.#format.apply(this.#state, record);
+    if (result !== undefined || !this.#options.strict) return result;
     this.#damage = this.#unusable('is damaged', this.#generation);
     throw this.#damage;
   }

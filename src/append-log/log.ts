@@ -18,7 +18,7 @@ export interface LogFormat<State, Result = void> {
   /**
    * Reduces one record into the state, in place.
    * @param at the server's time (epoch milliseconds) if the log is on a server; otherwise undefined
-   * @returns the result of the record, such as the category that it creates
+   * @returns the result of the record, such as the category that it creates; undefined for an unknown record
    */
   apply(state: State, record: string, at?: number): Result;
   /** Returns records that give this state when reduced from `initial()`: the head of the next generation. */

@@ -3,7 +3,6 @@ import { basename, dirname } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
 import type { LogFormat } from '../append-log/log.ts';
 import { MemoryLog } from '../append-log/log.ts';
-import { PetstoreError } from '../errors.ts';
 import type { KeyUsage, Limit, QuotaStatus } from './limiter.ts';
 import { decide, newKeyUsage, quotaStatus } from './limiter.ts';
 
@@ -27,11 +26,14 @@ interface StoreState {
   readonly usages: Map<string, KeyUsage>;
 }
 
+/** The category as JSON, what is left of the limits, or nothing. */
+type RecordResult = string | QuotaStatus | undefined;
+
 /**
  * Records: `c JSON` creates a category, `n ID` sets the next id, `r KEY TIME LIMITS` requests admission, `s KEY JSON`
  * restores the usage of a key, `reset` deletes all, but an id is never reused.
  */
-const format: LogFormat<StoreState, string | QuotaStatus> = {
+const format: LogFormat<StoreState, RecordResult> = {
   initial: () => ({ items: [], nextId: 1n, usages: new Map() }),
   apply(state, record) {
     const rest = record.slice(2);
@@ -51,7 +53,7 @@ const format: LogFormat<StoreState, string | QuotaStatus> = {
     else if (record === 'reset') {
       state.items = [];
       state.usages.clear();
-    } else throw new PetstoreError('storage', 'a later version of petstore has written the data of the sandbox');
+    } else return undefined;
     return '';
   },
   *snapshot({ items, nextId, usages }) {
@@ -63,7 +65,7 @@ const format: LogFormat<StoreState, string | QuotaStatus> = {
 
 /** Its methods throw file system errors. */
 export class Store {
-  readonly #log: FileLog<StoreState, string | QuotaStatus> | MemoryLog<StoreState, string | QuotaStatus>;
+  readonly #log: FileLog<StoreState, RecordResult> | MemoryLog<StoreState, RecordResult>;
 
   /** @param dataFile `X/pets`, `X/pets.log` or `X/pets.1.log` means `X/pets.1.log`; undefined: in memory */
   constructor(dataFile: string | undefined, { reset, rotateAtBytes = 1024 * 1024 }: StoreOptions = {}) {

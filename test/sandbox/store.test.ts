@@ -60,7 +60,7 @@ test('a rotation keeps every id, every character, the windows and the next id, o
   expect(reset.create({ name: 'x' })).toBe('{"id":201,"name":"x"}');
 });
 
-test.each(['~\n0 x .\n', 'a diary\n'])(
+test.each(['~\n0 x .\n', `~\n0 ${withChecksum('later')} .\n`, 'a diary\n'])(
   'a damaged record in the data causes exit code 9, even with --reset: %j',
   async (content) => {
     const dir = tempDir();
