@@ -11,6 +11,8 @@ import { TransportError } from './types.ts';
 
 /** About 330,000 categories; a list of this size needs 640 MB of memory. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+/** A longer error response is cut. */
+const MAX_ERROR_BYTES = 1024 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** After a longer idle time the service may close the connection just as a create is written to it. */
@@ -35,14 +37,12 @@ export function createTransport(options: TransportOptions): Transport {
   // After a connection reset, open a new connection for each request.
   let reuse = true;
   return {
-    async send(request, how) {
-      try {
-        const dispatch = { ...dispatchOptions(base, options, request), reset: !reuse };
-        return await exchange(agent, dispatch, { ...how, now: options.now, host: base.host });
-      } catch (error) {
-        if (error instanceof TransportError && error.reason === 'reset') reuse = false;
-        throw error;
-      }
+    send(request, how) {
+      const dispatch = { ...dispatchOptions(base, options, request), reset: !reuse };
+      const onReset = (): void => {
+        reuse = false;
+      };
+      return exchange(agent, dispatch, { ...how, now: options.now, host: base.host, onReset });
     },
     close: () => agent.destroy(),
   };
@@ -89,7 +89,7 @@ function dispatchOptions(base: URL, options: TransportOptions, request: HttpRequ
 function exchange(
   agent: Dispatcher,
   request: Dispatcher.DispatchOptions,
-  options: SendOptions & { readonly now: () => number; readonly host: string },
+  options: SendOptions & { readonly now: () => number; readonly host: string; readonly onReset: () => void },
 ): Promise<HttpResponse> {
   const { signal, timeoutMs, now, host } = options;
   return new Promise<HttpResponse>((resolve, reject) => {
@@ -106,8 +106,8 @@ function exchange(
       ended = true;
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
-      // The status of an error is enough: the rest of its body may be missing.
-      if (head && (!failure || head.status >= 400)) resolve({ ...head, body: Buffer.concat(chunks) });
+      if (head && (!failure || (isRejection(head.status) && !signal.aborted)))
+        resolve({ ...head, body: Buffer.concat(chunks) });
       else reject(failure);
     };
     // Ends the exchange early and closes its connection.
@@ -143,12 +143,22 @@ function exchange(
       onResponseData(_controller, chunk) {
         received += chunk.length;
         chunks.push(chunk);
-        if (received > MAX_RESPONSE_BYTES) fail('too-large', 'the response is larger than 64 MiB');
+        if (head && head.status >= 400 && received >= MAX_ERROR_BYTES) cut();
+        else if (received > MAX_RESPONSE_BYTES) fail('too-large', 'the response is larger than 64 MiB');
       },
       onResponseEnd: () => settle(),
-      onResponseError: (_controller, error) => settle(toTransportError(error, requestSent, head, host)),
+      onResponseError(_controller, error) {
+        const failure = toTransportError(error, requestSent, head, host);
+        if (failure.reason === 'reset') options.onReset();
+        settle(failure);
+      },
     });
   });
+}
+
+// The status is enough: the service did not process the request, although the rest of the body is missing.
+function isRejection(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 408;
 }
 
 // A value that was sent twice counts once.

@@ -72,7 +72,7 @@ export class TransportError extends Error {
   }
 }
 
-/** Sends one attempt; it neither follows redirects nor decodes nor retries. The body of an error status may be incomplete. */
+/** Sends one attempt; it neither follows redirects nor decodes nor retries. The body of a 4xx may be incomplete. */
 export interface Transport {
   /**
    * @param options `timeoutMs`: from connect to last byte; `onHead`: called before the body is read; `beforeSend`: called

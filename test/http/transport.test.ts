@@ -125,12 +125,30 @@ test('a response of more than 64 MiB is an error', async () => {
   expect((await send((await responding(large('200 OK', 20))).url)).body).toHaveLength(20 << 20);
 });
 
-test.each<[string, timeoutMs: number, (socket: Socket) => unknown]>([
-  ['large', 20_000, (socket) => socket.end(large('400 Bad', 65))],
-  ['stalled', 500, (socket) => socket.write(`${head('400 Bad')}{`)],
-  ['lost', 20_000, (socket) => socket.end(`${head('400 Bad\r\nContent-Length: 99')}{`)],
-])('a response with an error status is complete without its %s body', async (_what, timeoutMs, respond) => {
-  expect(await send((await serve(respond)).url, POST, { timeoutMs })).toMatchObject({ status: 400 });
+test('about 1 MiB of an error body is read', async () => {
+  const { status, body } = await send((await responding(large('503 Unavailable', 3))).url);
+  expect([status, body.length >= 1 << 20, body.length < 2 << 20]).toEqual([503, true, true]);
+});
+
+test.each<[string, status: string, reason: string, (socket: Socket) => unknown]>([
+  ['stalled', '400 Bad', 'complete', (socket) => socket.resume()],
+  ['lost', '400 Bad', 'complete', (socket) => socket.destroySoon()],
+  ['stalled', '408 Timeout', 'timeout', (socket) => socket.resume()],
+  ['lost', '500 Error', 'reset', (socket) => socket.destroySoon()],
+])('without its %s body, a response with the status %s is %s', async (_what, status, reason, proceed) => {
+  const { url } = await serve((socket) => {
+    socket.write(`${head(`${status}\r\nContent-Length: 99`)}{`);
+    proceed(socket);
+  });
+  const sent = send(url, POST, { timeoutMs: 500 }).catch((error: unknown) => error);
+  expect(await sent).toMatchObject(reason === 'complete' ? { status: 400 } : { reason });
+});
+
+test('Ctrl-C while the body of a rejection arrives interrupts the request', async () => {
+  const abort = new AbortController();
+  const { url } = await serve((socket) => socket.write(`${head('404 Missing')}{`));
+  const failed = failure(url, GET, { signal: abort.signal, onHead: () => abort.abort() });
+  expect(await failed).toMatchObject({ reason: 'aborted', head: { status: 404 } });
 });
 
 test('a header that is repeated with the same value counts once, and other values are joined', async () => {

@@ -77,8 +77,9 @@ export class Network {
       const fail = (reason: TransportError['reason'], detail: string): void =>
         end(() => {
           trace.add(process, `#${number} ${kind} ${reason}${sent ? '' : ', not sent'}`);
-          // The status of an error is enough.
-          const failed = head !== undefined && head.status >= 400 ? head : undefined;
+          // The status of a 4xx is enough.
+          const isRejected = head && head.status >= 400 && head.status < 500 && head.status !== 408;
+          const failed = isRejected && reason !== 'aborted' ? head : undefined;
           if (reason === 'aborted' && !isList && sent && !failed && !process.dead) process.interrupted++;
           if (!isList && sent) process.lost++;
           const isRetried = isList && reason !== 'aborted' && !head;
