@@ -17,6 +17,11 @@ interface HelpSections {
   readonly examples: readonly string[];
 }
 
+/** The parser of a repeatable option. */
+export function collect(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, value];
+}
+
 /** A command with more sections in its help. */
 export class PetstoreCommand extends Command {
   helpSections: HelpSections = { examples: [] };

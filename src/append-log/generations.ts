@@ -71,9 +71,9 @@ export class Generations {
     }
   }
 
-  /** Removes older generations, whose seals other processes read from their open files, and abandoned drafts. */
+  /** Removes older generations and abandoned drafts, except the previous one: other processes still read its seal. */
   sweep(current: number): void {
-    const old = this.#entries().filter(([generation]) => generation < current);
+    const old = this.#entries().filter(([generation]) => generation < current - 1);
     for (const [, name] of old) this.#remove(join(this.#dir, name));
   }
 

@@ -42,6 +42,7 @@ export function toStateServerError(error: unknown, isReply: boolean): StateServe
 function reasonIn(reply: string): string {
   if (/^(?:WRONGPASS|NOAUTH|ERR invalid password|ERR AUTH )/.test(reply)) return 'user name or password rejected';
   if (/NOPERM|can't (?:run this command|access)/.test(reply)) return 'permission denied';
+  if (/^WRONGTYPE\b/.test(reply)) return 'another program uses a key of its name';
   // The server adds where in the script the command failed.
   return escapeControls(reply.replace(/\n.*| script: .*/s, '')).slice(0, 200);
 }

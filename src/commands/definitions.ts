@@ -1,6 +1,6 @@
 // The definitions of `petstore auth` and of the commands outside of a group; their code is loaded when they run.
 import { Argument, Option } from 'commander';
-import { handlerOf, PetstoreCommand, rootOf } from '../command.ts';
+import { collect, handlerOf, PetstoreCommand, rootOf } from '../command.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const PLANS = ['free', 'pro', 'business', 'enterprise'];
@@ -150,8 +150,8 @@ export const sandbox = (): PetstoreCommand =>
     .description('run a local test server that implements the API')
     .addOption(new Option('--port <number>', 'port on 127.0.0.1; 0 chooses a free port').default(4010))
     .addOption(new Option('--plan <plan>', 'rate limits of a plan; by default, free').choices(PLANS))
-    .option('--limit <limit...>', 'custom rate limits such as 60/6s; all of them apply')
-    .option('--key <key...>', 'API keys to accept; each has its own rate limit')
+    .option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable (all apply)', collect)
+    .option('--key <key>', 'API key to accept; repeatable (each key has its own rate limit)', collect)
     .option('--data <file>', 'path of the data files, without suffix (default: the files of profile "sandbox")')
     .option('--reset', 'delete categories and rate limit windows first; ids are not reused')
     .addOption(
@@ -159,7 +159,7 @@ export const sandbox = (): PetstoreCommand =>
         .choices(['seconds', 'date', 'none'])
         .default('seconds'),
     )
-    .option('--fault <fault...>', 'inject faults, each KIND[:PERCENT], see below')
+    .option('--fault <fault>', 'inject a fault, KIND[:PERCENT]; repeatable, see below', collect)
     .option('--seed <number>', 'seed for fault injection, for reproducible runs')
     .sections({
       notes: `The server runs until Ctrl-C and prints one line per request on stderr, except with --quiet or --json. With

@@ -29,7 +29,9 @@ export function parseRateLimitHeaders(head: Head, refused: boolean, offsetMs = 0
   const reset = stated && isPlausibleReset(msUntil(stated), stated.clock) ? stated : undefined;
   const resetInMs = reset && Math.max(0, msUntil(reset));
   const end = readTime(headers['retry-after'], receivedAt);
-  const retryAfter = end && retryDelay(msUntil(end), end.clock, resetInMs);
+  // A date that has passed states no wait, but a timestamp that has passed is no timestamp.
+  const isStated = end && (msUntil(end) >= -PAST_SLACK_MS || !DECIMAL.test(headers['retry-after'] ?? ''));
+  const retryAfter = isStated ? retryDelay(msUntil(end), end.clock, resetInMs) : undefined;
   const wait = waitOf(status, retryAfter, remaining, resetInMs);
   // `Date` has a resolution of one second.
   const hi = (date ?? 0) + 1000 - Math.min(sentAt, receivedAt);

@@ -153,6 +153,7 @@ function rejectionHint({ method, path, creates }: HttpRequest, response: HttpRes
       return { hint: 'prefix the paths in the OpenAPI document of the mock server with /v1' };
     return path === '/categories' ? CHECK_URL : { hint: 'check the path, which is relative to the base URL' };
   }
+  if (creates !== undefined && statusTraits(status).rowSpecific) return { hint: 'correct the values and try again' };
   // A 403 may be a rate limit, too.
   const wait = statedWait(response);
   if (wait) return { hint: `try again ${wait}` };
@@ -160,9 +161,7 @@ function rejectionHint({ method, path, creates }: HttpRequest, response: HttpRes
     const passes = isFirewall(response) || /rate.?limit|too many requests/i.test(Buffer.from(body).toString());
     return { hint: passes ? 'try again in a few minutes' : "check the API key's plan and permissions" };
   }
-  return creates !== undefined && statusTraits(status).rowSpecific
-    ? { hint: 'correct the values and try again' }
-    : undefined;
+  return undefined;
 }
 
 // Firewalls such as mod_evasive respond with an HTML page.

@@ -128,6 +128,8 @@ export function openConfStore(dir: string) {
 function isUsable(path: string): boolean {
   const stats = fs.statSync(path, { throwIfNoEntry: false });
   if (!stats) return false;
+  // To open a FIFO would block.
+  if (!stats.isFile()) throw damagedFile(path, 'is not a regular file');
   const user = process.getuid?.();
   if (user === undefined) return true;
   if (stats.uid !== user && stats.uid !== 0) {

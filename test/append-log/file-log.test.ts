@@ -110,13 +110,13 @@ test('a log whose state is larger than its limit rotates only once it has double
   expect(generationIn(dir)).toBeLessThan(20);
 });
 
-test('a rotation keeps the state and only the last generation, private to its owner', () => {
+test('a rotation keeps the state and only the last two generations, private to their owner', () => {
   const dir = join(tempDir(), 'inner');
   const [log, other] = [open(dir, 400), open(dir, 400)];
   for (const [i, record] of numbered(200).entries()) expect((i % 2 ? log : other).append(record)).toBe(i + 1);
   expect(log.refresh()).toEqual(numbered(200));
   expect(generationIn(dir)).toBeGreaterThan(3);
-  expect(fs.readdirSync(dir)).toHaveLength(1);
+  expect(fs.readdirSync(dir)).toHaveLength(2);
   if (!hasModes) return;
   expect(fs.statSync(dir).mode & 0o777).toBe(0o700);
   for (const name of fs.readdirSync(dir)) expect(fs.statSync(join(dir, name)).mode & 0o777).toBe(0o600);
@@ -200,7 +200,7 @@ test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('one process at a time rotates a log w
   const log = open(dir, 300, { fs: { ...fs, linkSync, renameSync } });
   for (const record of numbered(100)) log.append(record);
   expect(open(dir).refresh()).toEqual(numbered(100));
-  expect([generationIn(dir) > 3, fs.readdirSync(dir).length]).toEqual([true, 1]);
+  expect([generationIn(dir) > 3, fs.readdirSync(dir).length]).toEqual([true, 2]);
 });
 
 // A file system as on Windows and macOS: it finds a file under every spelling, and lists the first one.
@@ -227,7 +227,7 @@ test('names that differ in case are one log if the file system ignores case, and
   });
   for (const [i, record] of numbered(100).entries()) (i % 2 ? first : second)?.append(record);
   for (const log of [first, second, third]) expect(log?.refresh()).toEqual(['Led', 'led', 'LED', ...numbered(100)]);
-  expect(fs.readdirSync(shared)).toHaveLength(1);
+  expect(fs.readdirSync(shared).length).toBeLessThanOrEqual(2);
   const [upper, lower] = ['Led', 'led'].map((name) => {
     return new FileLog(list, { dir: separate, name, rotateAtBytes: 300 });
   });

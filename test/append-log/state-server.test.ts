@@ -58,6 +58,7 @@ test.each([
   ['ERR max number of clients reached', 'unavailable: ERR max number of clients reached'],
   ["NOPERM this user has no permissions to run the 'eval' command", 'rejected: permission denied'],
   ['NOAUTH Authentication required.', 'rejected: user name or password rejected'],
+  ['WRONGTYPE Operation against a key', 'rejected: another program uses a key of its name'],
   ['ERR unknown command', 'rejected: ERR unknown command'],
   // After a failover a new connection may reach the new primary.
   ['READONLY replica', 'unavailable: READONLY replica'],

@@ -52,8 +52,8 @@ test.each<[ra: string, wait: number | undefined, date?: string]>([
   ['Tue Dec  1 12:00:45 2026', 45, 'Tue, 01 Dec 2026 12:00:00 GMT'],
   [T(15), 15, NOON],
   [`${T(15)}000`, 15, NOON],
-  // A timestamp of 2014: like a past date, it states no wait.
-  ['1400000000', 0, NOON],
+  // A timestamp of 2014 is no timestamp.
+  ['1400000000', undefined, NOON],
   ['5, 9', undefined],
   ['9'.repeat(400), LONGEST],
   ['9999999999999999', LONGEST],

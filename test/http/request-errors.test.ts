@@ -92,6 +92,11 @@ test.each<[status: number, body: string, headers: HttpResponse['headers'], messa
   },
 );
 
+test('the hint after a rejected create is to correct it, even if the response states a wait', () => {
+  const rejected = responseError({ ...read, method: 'POST', safe: false, creates: 'dog' }, response(422, '', { 'retry-after': '5' }));
+  expect(rejected).toMatchObject({ hint: 'correct the values and try again' });
+});
+
 test('the status of a compressed response decides, although its body cannot be read', () => {
   const compressed = { ...response(401, '', { 'content-encoding': 'gzip' }), body: gzipSync('{"message":"no"}') };
   expect(responseError(read, compressed)).toMatchObject({ kind: 'auth', status: 401, serviceMessage: undefined });

@@ -1,5 +1,5 @@
 // Profiles on disk: private, replaced atomically, and never overwritten if they cannot be read.
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -81,6 +81,12 @@ test.each([
   expect(store.names()).toContain('production');
   expect(store.remove('production')).toBe(true);
   expect(fs.readdirSync(dir)).toEqual(['profile-farm.json']);
+});
+
+test.runIf(process.platform !== 'win32')('a FIFO in place of a profile is an error instead of a wait', () => {
+  fs.mkdirSync(dir, { recursive: true });
+  execFileSync('mkfifo', [file()]);
+  expect(() => openConfStore(dir).get('production')).toThrow(`${file()} is not a regular file`);
 });
 
 test('a damaged record of the active profile is an error until a switch replaces it', () => {

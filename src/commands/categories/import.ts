@@ -1,6 +1,6 @@
 // The definition of `petstore categories import`; its code is loaded when it runs.
 import { wholeNumber } from '../../check-options.ts';
-import { handlerOf, PetstoreCommand } from '../../command.ts';
+import { collect, handlerOf, PetstoreCommand } from '../../command.ts';
 import type { ErrorKind } from '../../reference.ts';
 import { EXIT_CODES } from '../../reference.ts';
 
@@ -36,8 +36,4 @@ categories are created. Only one import runs at a time; a second one waits.`,
 
 function parseConcurrency(text: string): number {
   return wholeNumber(text, '--concurrency', 1, 64);
-}
-
-function collect(value: string, previous: readonly string[] = []): readonly string[] {
-  return [...previous, value];
 }
