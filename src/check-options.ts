@@ -21,7 +21,8 @@ export function checkPath(value: unknown, name: string): string | undefined {
 
 /** @throws PetstoreError `usage` unless the value, a number or its digits, is a whole number in this range */
 export function wholeNumber(value: unknown, name: string, least: number, most: number): number {
-  const number = /^\d{1,10}$/.test(String(value)) ? Number(value) : Number.NaN;
+  const isScalar = typeof value === 'number' || typeof value === 'string';
+  const number = isScalar && /^\d{1,10}$/.test(String(value)) ? Number(value) : Number.NaN;
   if (number >= least && number <= most) return number;
   throw invalidValue(value, name, `use a whole number from ${least} to ${most}`, 'number');
 }

@@ -15,11 +15,19 @@ export function createCommandFormatter(context: ShellContext, profile: string | 
   };
 }
 
-export function quoteForShell(word: string, { platform, env }: ShellContext): string {
-  // Git Bash and other POSIX shells on Windows set SHELL.
-  if (platform !== 'win32' || env['SHELL']) {
-    return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-  }
+/** Formats the assignment of an environment variable. */
+export function assignmentForShell(name: string, value: string, context: ShellContext): string {
+  if (isPosix(context)) return `export ${name}=${quoteForShell(value, context)}`;
+  return `$env:${name} = '${value.replaceAll("'", "''")}'`;
+}
+
+// Git Bash and other POSIX shells on Windows set SHELL.
+function isPosix({ platform, env }: ShellContext): boolean {
+  return platform !== 'win32' || Boolean(env['SHELL']);
+}
+
+export function quoteForShell(word: string, context: ShellContext): string {
+  if (isPosix(context)) return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
   if (/^[\w+=:./\\-]+$/.test(word)) return word;
   // Only PowerShell has quotes in which nothing is expanded.
   if (/["$`%]/.test(word)) return `'${word.replaceAll("'", "''")}'`;

@@ -1,6 +1,6 @@
 // Quoting of words in printed commands for the likely shell.
 import { expect, test } from 'vitest';
-import { quoteForShell } from '../src/shell-quote.ts';
+import { assignmentForShell, quoteForShell } from '../src/shell-quote.ts';
 
 const linux = { platform: 'linux', env: {} };
 const windows = { platform: 'win32', env: {} };
@@ -19,4 +19,9 @@ test.each([
   expect(quoteForShell(word, linux)).toBe(posix);
   expect(quoteForShell(word, gitBash)).toBe(posix);
   expect(quoteForShell(word, windows)).toBe(win32);
+});
+
+test('an assignment has the syntax of the shell', () => {
+  expect(assignmentForShell('KEY', "it's", gitBash)).toBe(`export KEY='it'\\''s'`);
+  expect(assignmentForShell('KEY', "it's", windows)).toBe("$env:KEY = 'it''s'");
 });

@@ -17,6 +17,7 @@ const TICKS = 20;
 const hintsFor = (setting: string): Readonly<Record<string, string>> => ({
   'user name or password rejected': `check ${setting.replace('URL', 'PASSWORD').replace('Url', 'Password')} and the user in ${setting}`,
   'permission denied': `grant the user in ${setting} the permissions that docs/fleet.md lists`,
+  'another program uses a key of its name': `name another database in ${setting}`,
   'its certificate is not trusted': 'set NODE_EXTRA_CA_CERTS to the certificate file of the authority to trust',
 });
 

@@ -69,6 +69,7 @@ export class TransportError extends Error {
     for (const name of ['reason', 'requestSent', 'head']) {
       Object.defineProperty(this, name, { enumerable: false });
     }
+    Object.defineProperty(this, 'name', { value: 'TransportError' });
   }
 }
 

@@ -103,9 +103,9 @@ function rejectedRows({ row, message, code, status }: ImportDocument['failed'][n
   return new PetstoreError('rejected', `the service rejected ${rows}: ${message}`, { hint, code, status });
 }
 
-// Lets an error without a hint of its own name the command that goes on.
+// Lets an error without a hint of its own name the command that goes on; after a rejection it would fail in the same way.
 function rerun(error: PetstoreError, words: readonly string[] | undefined, why: string): PetstoreError {
-  if (error.hint) return error;
+  if (error.hint || error.kind === 'rejected') return error;
   const hint = words ? why : `run the same command with the same rows to ${why}`;
   return new PetstoreError(error.kind, error.message, { ...error.facts, hint, command: words });
 }

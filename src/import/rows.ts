@@ -1,7 +1,7 @@
 // Reads the rows of a file or stdin, and checks all of them before the first request.
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { extname, resolve } from 'node:path';
+import { extname, isAbsolute, join } from 'node:path';
 import type { NewCategory } from '../api/types.ts';
 import { PetstoreError, systemReason } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
@@ -20,14 +20,15 @@ const MAX_BYTES = 64 * 1024 * 1024;
  */
 export async function readInputFile(
   file: string,
-  { cwd, stdin }: { readonly cwd: string; readonly stdin: Input },
+  context: { readonly cwd: string; readonly stdin: Input },
 ): Promise<InputFile> {
+  const { stdin } = context;
   const label = file === '-' ? 'stdin' : `"${escapeControls(file)}"`;
   if (file === '-' && stdin.isTTY) throw unusable(label, 'is a terminal', 'pass a file, or pipe data to stdin');
   const chunks: Uint8Array[] = [];
   let total = 0;
   try {
-    for await (const chunk of file === '-' ? stdin.read() : await openFile(resolve(cwd, file), label)) {
+    for await (const chunk of file === '-' ? stdin.read() : await openFile(file, context, label)) {
       total += chunk.length;
       if (total > MAX_BYTES) throw unusable(label, 'is larger than 64 MiB', 'split it into smaller files');
       chunks.push(chunk);
@@ -42,7 +43,13 @@ export async function readInputFile(
 }
 
 // Opens without blocking, since a FIFO without a writer would block the program.
-async function openFile(path: string, label: string): Promise<AsyncIterable<Buffer>> {
+async function openFile(
+  file: string,
+  context: { readonly cwd: string },
+  label: string,
+): Promise<AsyncIterable<Buffer>> {
+  // The working directory may have been deleted.
+  const path = isAbsolute(file) ? file : join(context.cwd, file);
   const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   const stats = await handle.stat();
   if (stats.isFile()) return handle.createReadStream();
@@ -54,10 +61,17 @@ async function openFile(path: string, label: string): Promise<AsyncIterable<Buff
   );
 }
 
-/**
- * The text says its format.
- * @throws PetstoreError `usage` with every invalid row in `problems`
- */
+type FileFormat = 'json' | 'ndjson' | 'csv' | 'tsv';
+
+const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
+  '.json': 'json',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+  '.csv': 'csv',
+  '.tsv': 'tsv',
+};
+
+/** @throws PetstoreError `usage` with every invalid row in `problems` */
 export async function readRows(file: InputFile, options: RowOptions): Promise<readonly NewCategory[]> {
   const validator = new RowValidator(file.label, options);
   const text = decodeText(file, validator);
@@ -68,15 +82,21 @@ export async function readRows(file: InputFile, options: RowOptions): Promise<re
     const hint = file.label === 'stdin' ? 'check the command that writes to stdin' : format;
     throw unusable(file.label, 'contains no rows', hint);
   }
-  if (start !== '[' && start !== '{') {
+  const format = BY_EXTENSION[file.extension] ?? detectFormat(start);
+  if (format === 'csv' || format === 'tsv') {
     const { readDelimited } = await import('./csv-rows.ts');
-    readDelimited(text, file.extension === '.tsv' ? '\t' : undefined, validator);
+    readDelimited(text, format === 'tsv' ? '\t' : undefined, validator);
   } else if (options.map) throw unusable('--map', 'requires a CSV or TSV file', 'rename the fields in the file');
   else if (options.delimiter) throw unusable('--delimiter', 'cannot be used with a JSON file', 'omit --delimiter');
-  else if (start === '[') readJsonArray(text, validator);
+  else if (format === 'json') readJsonArray(text, validator);
   else readNdjson(text, validator);
   validator.check();
   return validator.rows;
+}
+
+function detectFormat(start: string): FileFormat {
+  if (start === '[') return 'json';
+  return start === '{' ? 'ndjson' : 'csv';
 }
 
 function readNdjson(text: string, validator: RowValidator): void {
@@ -90,9 +110,10 @@ function readNdjson(text: string, validator: RowValidator): void {
 // Splits the array into its elements, so that errors have line numbers; JSON.parse checks the elements.
 function readJsonArray(text: string, validator: RowValidator): void {
   // The start of the element, and the line of its first character; 0 before it.
-  let from = text.indexOf('[') + 1;
+  let from = text.length - text.trimStart().length + 1;
   let firstLine = 0;
   let line = text.slice(0, from).split('\n').length;
+  if (text[from - 1] !== '[') throw validator.fatal('expected an array of objects, [{"name": …}, …]', line);
   let depth = 1;
   let inString = false;
   for (let at = from; at < text.length; at++) {

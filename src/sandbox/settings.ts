@@ -20,14 +20,15 @@ export type Settings = ReturnType<typeof readSettings>;
 
 /** @throws PetstoreError `usage` naming the option */
 export function readSettings(given: GivenSettings, nameOf: NameOption) {
+  // A random seed is shown too, so that a run can be repeated.
+  const { port = 0, seed = randomInt(2 ** 32) } = given;
   return {
-    port: wholeNumber(given.port ?? 0, nameOf('port'), 0, 65_535),
+    port: wholeNumber(port, nameOf('port'), 0, 65_535),
     ...readLimits(given, nameOf),
     ...readKeys(texts(given.keys, nameOf('keys')), nameOf('keys')),
     dataFile: checkPath(given.data, nameOf('data')),
     faults: texts(given.faults, nameOf('faults')).map((text) => parseFault(text, nameOf('faults'))),
-    // A random one is shown too, so that a run can be repeated.
-    seed: wholeNumber(given.seed ?? randomInt(2 ** 32), nameOf('seed'), 0, 2 ** 32 - 1),
+    seed: wholeNumber(seed, nameOf('seed'), 0, 2 ** 32 - 1),
   };
 }
 
@@ -39,10 +40,11 @@ function readLimits({ limits: given, plan }: GivenSettings, nameOf: NameOption) 
     const message = `${nameOf('plan')} and ${nameOf('limits')} cannot be combined`;
     throw new PetstoreError('usage', message, { hint: 'use one of them' });
   }
-  const rates = isCustom ? custom : PLANS.get(plan ?? 'free');
+  const name = plan === undefined ? 'free' : plan;
+  const rates = isCustom ? custom : PLANS.get(name);
   if (!rates) throw invalidValue(plan, nameOf('plan'), `use ${[...PLANS.keys()].join(', ')}`);
   return {
-    plan: isCustom ? 'custom' : String(plan ?? 'free'),
+    plan: isCustom ? 'custom' : String(name),
     rates,
     limits: rates.map((text) => parseLimit(text, nameOf('limits'))),
   };

@@ -93,7 +93,10 @@ test.each<[status: number, body: string, headers: HttpResponse['headers'], messa
 );
 
 test('the hint after a rejected create is to correct it, even if the response states a wait', () => {
-  const rejected = responseError({ ...read, method: 'POST', safe: false, creates: 'dog' }, response(422, '', { 'retry-after': '5' }));
+  const rejected = responseError(
+    { ...read, method: 'POST', safe: false, creates: 'dog' },
+    response(422, '', { 'retry-after': '5' }),
+  );
   expect(rejected).toMatchObject({ hint: 'correct the values and try again' });
 });
 

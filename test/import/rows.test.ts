@@ -30,6 +30,7 @@ async function failure(content: string | Uint8Array, given?: Given): Promise<Pet
 
 const dogAndCat = [{ name: 'dog' }, { name: 'cat', description: 'Felis' }];
 const MAP = ['name=Art', 'description=text'];
+const BRACKETS = ['name=[Art]', 'description=[text]'];
 const LONG = ['description=description, long'];
 
 test.each<[string, string, Given]>([
@@ -53,6 +54,7 @@ test.each<[string, string, Given]>([
   ['CSV with empty columns and rows', 'name,description,,\n,,,\ndog,,,\ncat,Felis,,\n"","",,\n', {}],
   ['CSV with quoted empty cells in columns without a name', 'name,description,\ndog,,\ncat,Felis,""\n', {}],
   ['CSV after a quoted sep= line', '"sep=|"\nname|description\ndog|\ncat|Felis\n', {}],
+  ['a .csv file with brackets', '[Art],[text]\ndog,\ncat,Felis\n', { extension: '.csv', map: BRACKETS }],
   ['CSV with a quoted heading', '"name";"description, long"\ndog;\ncat;Felis\n', { map: LONG }],
 ])('rows are read from %s', async (_what, content, given) => {
   expect(await read(content, given)).toEqual(dogAndCat);
@@ -118,6 +120,13 @@ test.each<[string, string | Uint8Array, Given, string]>([
   ['an unfinished string', '[{"name":"a', {}, 'line 1: unexpected end of file'],
   ['text after the array', '[{"name":"a"}]\n,', {}, 'line 2: unexpected text after the array'],
   ['an indented object', '\n{\n  "name": "a"\n}', {}, 'line 2: expected an array of objects, or one object per line'],
+  [
+    'a .json file with one object',
+    '{"name":"x","data":[]}',
+    { extension: '.json' },
+    'line 1: expected an array of objects',
+  ],
+  ['a .json file with a web page', '\n<html>', { extension: '.json' }, 'line 2: expected an array of objects'],
   ['a trailing comma', '[{"name":"a"},\n]', {}, 'line 2: not valid JSON (trailing comma)'],
   ['an extra bracket', '[{"name":"a"}}]', {}, 'line 1 (row 1): not valid JSON'],
   ['a quoted field without its closing quote', 'name\n"a\nb', {}, 'missing closing quote'],

@@ -1,6 +1,8 @@
 // `petstore auth logout`, `auth status` and `auth switch`: the saved profiles. Nothing is sent.
 import type { Action } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
+import { escapeControls } from '../../escape.ts';
+import { capitalize } from '../../format.ts';
 import type { Column } from '../../output/view.ts';
 import type { Credentials } from '../../profiles/credentials.ts';
 import { findCredentials, keyVariable, namedProfile, overridingVariables } from '../../profiles/credentials.ts';
@@ -64,7 +66,6 @@ const COLUMNS: readonly Column<ListedProfile>[] = [
   { header: '  profile', value: ({ active, profile }) => `${active ? '*' : ' '} ${profile}` },
   { header: 'url', value: ({ baseUrl, urlSource }) => cell(baseUrl, urlSource), wrap: true },
   { header: 'key', value: ({ key, keySource }) => cell(key && maskKey(key), keySource), wrap: true },
-  { header: 'problem', value: ({ problem }) => problem?.message, wrap: true },
 ];
 
 export const statusAction: Action<object, readonly ListedProfile[]> = {
@@ -90,7 +91,12 @@ export const statusAction: Action<object, readonly ListedProfile[]> = {
         keySource: keySource ?? null,
         ...(problem && { problem: problem.message }),
       })),
-    text: (profiles, { table }) => table(COLUMNS, profiles),
+    *text(profiles, { table }) {
+      yield* table(COLUMNS, profiles);
+      const problems = profiles.flatMap(({ problem }) => problem?.message ?? []);
+      const lines = problems.map((problem) => `${capitalize(escapeControls(problem))}\n`);
+      if (lines.length > 0) yield `\n${lines.join('')}`;
+    },
     tables: true,
     failure: (profiles) => profiles.find(({ problem }) => problem?.kind === 'storage')?.problem,
   },

@@ -25,7 +25,9 @@ const createAction: Action<CreateOptions, { readonly category: Category; readonl
       return { category, created: true };
     }
     if (description !== undefined && existing.description !== description) {
-      await session.warn(`category "${name}" exists with another description; --description was ignored`);
+      const current =
+        existing.description === undefined ? 'no description' : `the description "${existing.description}"`;
+      await session.warn(`existing category "${name}" has ${current}; --description was ignored`);
     }
     return { category: existing, created: false };
   },

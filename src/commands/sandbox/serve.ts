@@ -11,6 +11,7 @@ import type { View } from '../../output/view.ts';
 import { sandboxDataFile } from '../../profiles/paths.ts';
 import type { RequestRecord, RunningSandbox, ServerOptions } from '../../sandbox/server.ts';
 import { startServer } from '../../sandbox/server.ts';
+import { assignmentForShell } from '../../shell-quote.ts';
 
 interface ServeOptions extends Pick<ServerOptions, 'port' | 'plan' | 'reset' | 'retryAfter' | 'seed'> {
   readonly limit?: readonly string[];
@@ -24,6 +25,8 @@ interface Started {
   readonly server: RunningSandbox;
   readonly data: string;
   readonly faults: readonly string[];
+  /** Commands that set the URL and the key in another terminal. */
+  readonly assignments: readonly string[];
 }
 
 const view: View<Started> = {
@@ -31,7 +34,7 @@ const view: View<Started> = {
     const limits = all.map(({ count, windowMs }) => ({ requests: count, seconds: windowMs / 1000 }));
     return { url, key, keys, plan, limits, data, faults, ...(faults.length > 0 && { seed }) };
   },
-  *text({ server: { baseUrl, keys, plan, rates, seed }, data, faults }, { style }) {
+  *text({ server: { baseUrl, keys, plan, rates, seed }, data, faults, assignments }, { style }) {
     yield `Pet store sandbox, plan ${plan}: ${rates.join(', ') || 'unlimited'}\n\n`;
     yield `  URL   ${baseUrl}\n`;
     for (const key of keys) yield `  key   ${escapeControls(key)}\n`;
@@ -39,7 +42,9 @@ const view: View<Started> = {
     if (faults.length > 0) {
       yield `  ${style.yellow('injected faults')}: ${faults.join(', ')} (repeat with --seed ${seed})\n`;
     }
-    yield '\nIn another terminal, set PETSTORE_BASE_URL to the URL and PETSTORE_API_KEY to the key.\n';
+    yield '\nIn another terminal, run:\n\n';
+    for (const command of [...assignments, 'petstore categories list']) yield `  ${command}\n`;
+    yield '\n';
     yield `${style.dim('Press Ctrl-C to stop; the data is kept')}\n`;
   },
 };
@@ -56,7 +61,9 @@ export const serveAction: Action<ServeOptions, Started> = {
     const server = await startServer({ ...more, limits, keys, faults, data, nameOf, clock, ...log });
     try {
       // Printed here, because this function returns only when the server ends.
-      await print({ server, data, faults });
+      const variables = { PETSTORE_BASE_URL: server.baseUrl, PETSTORE_API_KEY: server.key };
+      const assignments = Object.entries(variables).map(([name, value]) => assignmentForShell(name, value, context));
+      await print({ server, data, faults, assignments });
       if (!signal.aborted) await once(signal, 'abort');
     } finally {
       await server.close();

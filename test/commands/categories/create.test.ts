@@ -16,7 +16,7 @@ test('`create --if-missing` creates a category once and reports a different desc
   expect(await ifMissing('pet')).toEqual({ code: 0, out: 'Category "dog" already exists (id 1)\n', err: '' });
   const different = await ifMissing('other', '--json');
   expect(different).toMatchObject({ code: 0, out: '{"id":1,"name":"dog","description":"pet"}\n' });
-  const message = 'category "dog" exists with another description; --description was ignored';
+  const message = 'existing category "dog" has the description "pet"; --description was ignored';
   expect(JSON.parse(different.err)).toEqual({ warning: { message } });
 });
 

@@ -38,6 +38,7 @@ test('`petstore sandbox` prints its limits, URL and key, and an interruption end
   const { out, err, url, key, stop } = await serve(['--quiet']);
   expect(out()).toContain('plan free: 60/1m, 1000/1d\n');
   expect(out()).toContain(`\n\n  URL   ${url}\n  key   sandbox_`);
+  expect(out()).toContain(`\n  export PETSTORE_BASE_URL=${url}\n  export PETSTORE_API_KEY=${key}\n`);
   const response = await get(url, key);
   expect([response.status, await response.text()]).toEqual([200, '[]']);
   expect([await stop(), err()]).toEqual([130, '']);
@@ -116,7 +117,7 @@ test.each([
   ['--port 65536', 'invalid number "65536" for --port', 'use a whole number from 0 to 65535'],
   ['--limit 5', 'invalid value "5" for --limit', 'use REQUESTS/DURATION, for example 60/1m, 1000/1d or 60/6s'],
   ['--limit 5/1m --plan free', '--plan and --limit cannot be combined', 'use one of them'],
-  ['--key k1 k2', 'too many arguments: k2', 'run `petstore sandbox --help`'],
+  ['--key k1 k2', 'too many arguments for "sandbox"', 'see `petstore sandbox --help`'],
   ['--fault 500:200', 'invalid percentage "200" for --fault', 'use a number from 0 to 100, for example 500:10'],
 ])('`sandbox %s` fails with the error: %s', async (options, message, hint) => {
   const err = `error: ${message}\nhint: ${hint}\n`;
