@@ -23,9 +23,9 @@ export function manPage(reference) {
   ].join('\n\n');
   const converter = join(root, 'node_modules', 'marked-man', 'bin', 'marked-man.js');
   const options = ['--version', `petstore ${version}`, '--manual', 'User Commands'];
-  const roff = execFileSync(process.execPath, [converter, ...options], { input: markdown }).toString();
+  const roff = execFileSync(process.execPath, [converter, ...options], { input: markdown });
   // Without a date, the same source gives the same page.
-  return roff.replace(/^(\.TH \S+ \S+) "[^"]*"/, '$1 ""');
+  return `${roff}`.replace(/^(\.TH \S+ \S+) "[^"]*"/, '$1 ""');
 }
 
 /** The sections of docs/cli.md on commands, global options and environment variables. */

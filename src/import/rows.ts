@@ -13,6 +13,7 @@ import { RowValidator, unusable } from './validate-row.ts';
 
 /** The largest input, in bytes; at 100,000 requests a day a larger one takes weeks. */
 const MAX_BYTES = 64 * 1024 * 1024;
+const KNOWN_EXTENSIONS = ['.json', '.ndjson', '.jsonl', '.csv', '.tsv'];
 
 /**
  * @param file a path, or `-` for stdin
@@ -22,13 +23,12 @@ export async function readInputFile(
   file: string,
   context: { readonly cwd: string; readonly stdin: Input },
 ): Promise<InputFile> {
-  const { stdin } = context;
   const label = file === '-' ? 'stdin' : `"${escapeControls(file)}"`;
-  if (file === '-' && stdin.isTTY) throw unusable(label, 'is a terminal', 'pass a file, or pipe data to stdin');
+  if (file === '-' && context.stdin.isTTY) throw unusable(label, 'is a terminal', 'pass a file, or pipe data to stdin');
   const chunks: Uint8Array[] = [];
   let total = 0;
   try {
-    for await (const chunk of file === '-' ? stdin.read() : await openFile(file, context, label)) {
+    for await (const chunk of file === '-' ? context.stdin.read() : await openFile(file, context, label)) {
       total += chunk.length;
       if (total > MAX_BYTES) throw unusable(label, 'is larger than 64 MiB', 'split it into smaller files');
       chunks.push(chunk);
@@ -54,22 +54,9 @@ async function openFile(
   const stats = await handle.stat();
   if (stats.isFile()) return handle.createReadStream();
   await handle.close();
-  throw unusable(
-    label,
-    stats.isDirectory() ? 'is a directory' : 'is not a regular file',
-    'pass a file, or - to read stdin',
-  );
+  const what = stats.isDirectory() ? 'is a directory' : 'is not a regular file';
+  throw unusable(label, what, 'pass a file, or - to read stdin');
 }
-
-type FileFormat = 'json' | 'ndjson' | 'csv' | 'tsv';
-
-const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
-  '.json': 'json',
-  '.ndjson': 'ndjson',
-  '.jsonl': 'ndjson',
-  '.csv': 'csv',
-  '.tsv': 'tsv',
-};
 
 /** @throws PetstoreError `usage` with every invalid row in `problems` */
 export async function readRows(file: InputFile, options: RowOptions): Promise<readonly NewCategory[]> {
@@ -82,7 +69,7 @@ export async function readRows(file: InputFile, options: RowOptions): Promise<re
     const hint = file.label === 'stdin' ? 'check the command that writes to stdin' : format;
     throw unusable(file.label, 'contains no rows', hint);
   }
-  const format = BY_EXTENSION[file.extension] ?? detectFormat(start);
+  const format = KNOWN_EXTENSIONS.includes(file.extension) ? file.extension.slice(1) : detectFormat(start);
   if (format === 'csv' || format === 'tsv') {
     const { readDelimited } = await import('./csv-rows.ts');
     readDelimited(text, format === 'tsv' ? '\t' : undefined, validator);
@@ -94,7 +81,7 @@ export async function readRows(file: InputFile, options: RowOptions): Promise<re
   return validator.rows;
 }
 
-function detectFormat(start: string): FileFormat {
+function detectFormat(start: string): string {
   if (start === '[') return 'json';
   return start === '{' ? 'ndjson' : 'csv';
 }
