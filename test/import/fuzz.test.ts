@@ -27,13 +27,19 @@ async function read(bytes: Buffer, extension: string): Promise<readonly NewCateg
   }
 }
 
-// The rows that JSON.parse finds in a text that begins with `[` or `{`; undefined if it is invalid.
-function expected(text: string): NewCategory[] | undefined {
+/** Parsers of a whole file. */
+const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
+  '.json': (text) => JSON.parse(text),
+  '.ndjson': (text) => text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [JSON.parse(line)])),
+};
+
+// The rows that such a parser finds; undefined if the file is invalid.
+function expected(text: string, extension: string): NewCategory[] | undefined {
   try {
-    const isArray = text.trimStart().startsWith('[');
-    const lines = text.split('\n').filter((line) => line.trim() !== '');
-    const values: unknown[] = isArray ? JSON.parse(text) : lines.map((line) => JSON.parse(line));
-    return values.map((value) => {
+    const values = PARSERS[extension]?.(text);
+    // `list --json` prints an empty list as []; an empty file is an error.
+    if (!Array.isArray(values) || (values.length === 0 && extension !== '.json')) return undefined;
+    return values.map((value: unknown) => {
       const { name, description } = value as Record<string, unknown>;
       if (Array.isArray(value) || typeof name !== 'string' || name.trim() === '') throw new TypeError('no row');
       if (/\p{Surrogate}/u.test(`${name}${description}`)) throw new TypeError('half a character');
@@ -53,9 +59,8 @@ test.each(Object.keys(VALID))(
       fc.asyncProperty(mutated([VALID[extension] ?? '']), async (bytes) => {
         const rows = await read(bytes, extension);
         const isText = Buffer.from(bytes.toString('utf8')).equals(bytes);
-        const text = bytes.toString('utf8').replace(/^\ufeff/, '');
-        if (/^\s*[[{]/.test(text)) {
-          const right = isText ? expected(text) : undefined;
+        if (PARSERS[extension]) {
+          const right = isText ? expected(bytes.toString('utf8').replace(/^\ufeff/, ''), extension) : undefined;
           expect(rows).toEqual(right ?? expect.any(String));
         } else if (typeof rows !== 'string') {
           expect(isText).toBe(true);
