@@ -12,7 +12,7 @@ const STEPS: readonly (readonly [args: string, shows: RegExp])[] = [
   ['-p sandbox categories list', /Felis catus/],
   ['-p sandbox categories list --json', /"name":"dog"/],
   ['auth status', /production/],
-  ['completion bash', /complete -F _petstore petstore/],
+  ['completion bash', /complete .*-F _petstore petstore/],
   ['__complete -- categories li', /^list\b/],
   ['doctor -p sandbox', /Node/],
 ];
