@@ -106,10 +106,15 @@ export function rephrase(error: PetstoreError, message: string, hint?: string): 
   return new PetstoreError(error.kind, message, { ...error.facts, ...(hint && { hint, command: undefined }) });
 }
 
+/** The system's own words for the code of an error, for example "connection refused" for ECONNREFUSED. */
+export function systemWords(code: string | undefined): string | undefined {
+  return [...getSystemErrorMap().values()].find(([name]) => name === code)?.[1];
+}
+
 /** Explains the error of a system call, for example "not a directory"; the code if the system does not explain it. */
 export function systemReason(error: unknown): string {
-  const { errno = 0, code, message } = error as NodeJS.ErrnoException;
-  return getSystemErrorMap().get(errno)?.[1] ?? code ?? message;
+  const { code, message } = error as NodeJS.ErrnoException;
+  return systemWords(code) ?? code ?? message;
 }
 
 /** Whether a system call failed; Node.js marks wrong arguments by other codes. */

@@ -1,5 +1,5 @@
 // Translates the errors of undici, Node's sockets and TLS; their own messages may quote data and are not shown.
-import { getSystemErrorMap } from 'node:util';
+import { systemWords } from '../errors.ts';
 import type { Head, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
@@ -51,8 +51,8 @@ function problemOf(error: Error, requestSent: boolean): Problem {
   if (TLS_CODE.test(code)) return ['tls', certificateProblem(code) ?? 'the TLS handshake failed'];
   const known = PROBLEMS[code];
   if (known) return known;
-  const system = [...getSystemErrorMap().values()].find(([name]) => name === code);
-  if (system) return requestSent ? CLOSED : ['connect', system[1]];
+  const system = systemWords(code);
+  if (system !== undefined) return requestSent ? CLOSED : ['connect', system];
   return requestSent
     ? NOT_HTTP
     : ['connect', code === '' ? 'the connection failed' : `the connection failed (${code})`];
