@@ -1,8 +1,9 @@
 // The append-only log as a stream on a Valkey or Redis server: many machines append, and all reduce the same state.
 //
 // One script appends a record and returns the new entries, in one round trip. A reader names the last entry that it knows;
-// if the server no longer has that entry (rotation, data loss, a failover), the reader reduces again from the head. After a
-// rotation the head entry has a snapshot of the state up to and including it. Entries of another program are ignored.
+// if the server no longer has that entry with the same text (rotation, data loss, a failover), the reader reduces again from
+// the head. After a rotation the head entry has a snapshot of the state up to and including it. Entries of another program are
+// ignored.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Log, LogFormat } from './log.ts';
@@ -11,13 +12,14 @@ import type { StateServer } from './state-server.ts';
 import { StateServerError } from './state-server-error.ts';
 
 const APPEND = `
-local log, last, ttl, record = KEYS[1], unpack(ARGV, 1, 3)
+local log, last, text, ttl, record = KEYS[1], unpack(ARGV, 1, 4)
 local t = redis.call('TIME')
 local stamp = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
 if last ~= '' and redis.call('EXISTS', log) == 0 then return {stamp, 'lost', 0, {}} end
 local from, known = '-', 'unknown'
 if last ~= '' then
-  if #redis.call('XRANGE', log, last, last) == 1 then from, known = '(' .. last, 'known' end
+  local found = redis.call('XRANGE', log, last, last)
+  if #found == 1 and (found[1][2][4] or '') == text then from, known = '(' .. last, 'known' end
 end
 if record then
   redis.call('XADD', log, '*', 't', stamp, 'r', record)
@@ -27,17 +29,17 @@ return {stamp, known, redis.call('XLEN', log), redis.call('XRANGE', log, from, '
 
 // Puts a snapshot at the head. Later entries keep their ids, so readers that know them continue. A lost log begins with it.
 const REBASE = `
-local log, last, limit, ttl, snapshot = KEYS[1], unpack(ARGV, 1, 4)
+local log, last, text, limit, ttl, snapshot = KEYS[1], unpack(ARGV, 1, 5)
 if redis.call('EXISTS', log) == 0 then
   local t = redis.call('TIME')
   local stamp = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
-  redis.call('XADD', log, '*', 't', stamp, 's', snapshot)
+  redis.call('XADD', log, '*', 't', stamp, 'r', '', 's', snapshot)
 else
   if redis.call('XLEN', log) <= tonumber(limit) then return 0 end
   local rest = redis.call('XRANGE', log, last, '+')
-  if #rest == 0 or rest[1][1] ~= last then return 0 end
+  if #rest == 0 or rest[1][1] ~= last or (rest[1][2][4] or '') ~= text then return 0 end
   redis.call('DEL', log)
-  redis.call('XADD', log, last, 't', rest[1][2][2], 's', snapshot)
+  redis.call('XADD', log, last, 't', rest[1][2][2], 'r', text, 's', snapshot)
   for i = 2, #rest do redis.call('XADD', log, rest[i][1], unpack(rest[i][2])) end
 end
 if tonumber(ttl) > 0 then redis.call('PEXPIRE', log, ttl) end
@@ -70,6 +72,8 @@ export class StreamLog<State> implements Log<State> {
   readonly server: StateServer;
   #state: State;
   #last = '';
+  // The text of that entry: after data loss, another one may get the same id in the same millisecond.
+  #text = '';
   // When the state was last known to be complete.
   #readAt = { monotonic: Number.NEGATIVE_INFINITY, wall: 0 };
   #ahead = 0;
@@ -123,7 +127,7 @@ export class StreamLog<State> implements Log<State> {
   async #exchange(record?: string, isSecond = false): Promise<void> {
     const { key, ttlMs = 0, rotateAt, clock } = this.#options;
     const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
-    const args = [this.#last, ttlMs, ...(record === undefined ? [] : [withChecksum(record)])];
+    const args = [this.#last, this.#text, ttlMs, ...(record === undefined ? [] : [withChecksum(record)])];
     const reply = await this.server.run(APPEND, key, args);
     if (!Array.isArray(reply) || !Array.isArray(reply[3])) throw new StateServerError('unknown reply', 'unavailable');
     const [time, known, length, entries] = reply as [string, string, number, readonly Entry[]];
@@ -157,15 +161,16 @@ export class StreamLog<State> implements Log<State> {
       // Skip entries that the reply to a concurrent call has contained.
       if (this.#last !== '' && !isLater(id, this.#last)) continue;
       this.#last = id;
+      this.#text = fields[3] ?? '';
       this.#apply(fields);
     }
     if (fromHead && before) this.#options.onReset?.(before);
   }
 
-  #apply([, at, name, text = '']: readonly string[]): void {
-    const record = withoutChecksum(text);
+  #apply([, at, , text = '', , snapshot]: readonly string[]): void {
+    const record = withoutChecksum(snapshot ?? text);
     if (record === undefined) return;
-    if (name === 'r') {
+    if (snapshot === undefined) {
       this.#format.apply(this.#state, record, Number(at));
       return;
     }
@@ -176,7 +181,7 @@ export class StreamLog<State> implements Log<State> {
   async #rebase(): Promise<void> {
     const { key, ttlMs = 0, rotateAt } = this.#options;
     const snapshot = withChecksum(JSON.stringify([...this.#format.snapshot(this.#state)]));
-    await this.server.run(REBASE, key, [this.#last, rotateAt - 1, ttlMs, snapshot]);
+    await this.server.run(REBASE, key, [this.#last, this.#text, rotateAt - 1, ttlMs, snapshot]);
   }
 }
 

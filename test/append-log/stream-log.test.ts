@@ -88,12 +88,17 @@ withServer('a deleted log is restored by any process that knew it, and no state 
 
 withServer('a reader whose last entry was replaced by another history starts again from the head', async () => {
   await using server = await RedisServer.start();
+  const other = writer(stateServer(server));
   let resets = 0;
   const log = writer(stateServer(server), { onReset: () => resets++ });
-  await log.append('a');
+  await other.append('a');
+  await log.append('b');
+  // Simulate a failover that lost the last record and reused its id.
+  const ids = [...(await server.command('XRANGE', KEY, '-', '+')).matchAll(/\d{13}-\d+/g)];
+  const last = ids.at(-1)?.[0] ?? '';
   await server.command('DEL', KEY);
-  await server.command('XADD', KEY, '1-1', 't', '1', 'r', withChecksum('b'));
-  expect(await append(log, 'c')).toEqual(['b', 'c']);
+  await server.command('XADD', KEY, last, 't', '1', 'r', withChecksum('c'));
+  expect(await append(log, 'd')).toEqual(['c', 'd']);
   expect(resets).toBe(1);
 });
 

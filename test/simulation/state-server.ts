@@ -7,8 +7,8 @@ type Entry = readonly [id: string, fields: readonly string[]];
 type Reply = string | number | readonly (string | number | readonly Entry[])[];
 
 /** The SHA-1 of the two scripts. */
-const APPEND = 'e652197f7655b19b8744878e934c8f14ab78be3e';
-const REBASE = 'c5364752b8eacc639e5018170f581f3cfc696444';
+const APPEND = '2b599e122ee98bc4d981835f3b0bcdfb769a9546';
+const REBASE = 'd412e56997cc62414f23e62d0c327097f0fd07d1';
 /** The time until all machines use it again after an outage, milliseconds. */
 const SETTLED_AFTER_MS = 10_000;
 
@@ -80,23 +80,23 @@ export class StateServer {
     return String(Math.floor(EPOCH + this.#scheduler.now));
   }
 
-  #append(key: string, [last, , record]: readonly string[]): Reply {
+  #append(key: string, [last, text, , record]: readonly string[]): Reply {
     const stream = this.#streams.get(key);
     if (last !== '' && !stream) return [this.#now, 'lost', 0, []];
     const entries = stream ?? [];
-    const at = entries.findLastIndex(([id]) => id === last);
+    const at = entries.findLastIndex(([id, fields]) => id === last && fields[3] === text);
     if (record !== undefined) this.#add(key, ['t', this.#now, 'r', record]);
     const read = (this.#streams.get(key) ?? []).slice(at + 1);
     return [this.#now, at >= 0 ? 'known' : 'unknown', this.#streams.get(key)?.length ?? 0, read];
   }
 
-  #rebase(key: string, [last = '', limit, , snapshot = '']: readonly string[]): Reply {
+  #rebase(key: string, [last = '', text = '', limit, , snapshot = '']: readonly string[]): Reply {
     const entries = this.#streams.get(key);
-    if (!entries) this.#add(key, ['t', this.#now, 's', snapshot]);
+    if (!entries) this.#add(key, ['t', this.#now, 'r', '', 's', snapshot]);
     else {
       const [head, ...rest] = entries.slice(entries.findLastIndex(([id]) => id === last));
-      if (entries.length <= Number(limit) || head?.[0] !== last) return 0;
-      this.#streams.set(key, [[last, ['t', head[1][1] as string, 's', snapshot]], ...rest]);
+      if (entries.length <= Number(limit) || head?.[0] !== last || head[1][3] !== text) return 0;
+      this.#streams.set(key, [[last, ['t', head[1][1] as string, 'r', text, 's', snapshot]], ...rest]);
     }
     return 1;
   }
