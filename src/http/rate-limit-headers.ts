@@ -25,13 +25,11 @@ export function parseRateLimitHeaders(head: Head, refused: boolean, offsetMs = 0
   const serviceNow = date ?? receivedAt + offsetMs;
   const { limit, remaining } = counts(headers);
   const msUntil = ({ at, clock }: WindowReset): number => at - (clock === 'service' ? serviceNow : receivedAt);
-  const stated = readTime(headers['x-ratelimit-reset'], receivedAt);
+  const stated = readTime(headers['x-ratelimit-reset'], receivedAt, serviceNow);
   const reset = stated && isPlausibleReset(msUntil(stated), stated.clock) ? stated : undefined;
   const resetInMs = reset && Math.max(0, msUntil(reset));
-  const end = readTime(headers['retry-after'], receivedAt);
-  // A date that has passed states no wait, but a timestamp that has passed is no timestamp.
-  const isStated = end && (msUntil(end) >= -PAST_SLACK_MS || !DECIMAL.test(headers['retry-after'] ?? ''));
-  const retryAfter = isStated ? retryDelay(msUntil(end), end.clock, resetInMs) : undefined;
+  const end = readTime(headers['retry-after'], receivedAt, serviceNow);
+  const retryAfter = end && retryDelay(msUntil(end), end.clock, resetInMs);
   const wait = waitOf(status, retryAfter, remaining, resetInMs);
   // `Date` has a resolution of one second.
   const hi = (date ?? 0) + 1000 - Math.min(sentAt, receivedAt);
@@ -87,8 +85,8 @@ function count(text = ''): number | undefined {
   return /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-// Reads large numbers as timestamps in seconds or milliseconds, small ones as seconds from now.
-function readTime(text: string | undefined, receivedAt: number): WindowReset | undefined {
+// Reads large numbers as timestamps in seconds or milliseconds, unless they have passed, and small ones as seconds from now.
+function readTime(text: string | undefined, receivedAt: number, serviceNow: number): WindowReset | undefined {
   if (text === undefined) return undefined;
   if (!DECIMAL.test(text)) {
     const at = httpDate(text);
@@ -97,9 +95,10 @@ function readTime(text: string | undefined, receivedAt: number): WindowReset | u
   const value = Number(text);
   // The number of decimals shows the resolution: 0.1 s for one digit.
   const resolution = 10 ** (3 - Math.min(3, text.split('.')[1]?.length ?? 0));
-  if (value >= 1e11) return { at: Math.ceil(value), clock: 'service', resolution: 1 };
-  if (value >= OLDEST_TIMESTAMP) return { at: Math.ceil(value * 1000), clock: 'service', resolution };
-  return { at: Math.ceil(receivedAt + value * 1000), clock: 'local', resolution };
+  if (value < OLDEST_TIMESTAMP) return { at: Math.ceil(receivedAt + value * 1000), clock: 'local', resolution };
+  const isMs = value >= 1e11;
+  const at = Math.ceil(isMs ? value : value * 1000);
+  return at < serviceNow - PAST_SLACK_MS ? undefined : { at, clock: 'service', resolution: isMs ? 1 : resolution };
 }
 
 function isPlausibleReset(ms: number, clock: WindowReset['clock']): boolean {
