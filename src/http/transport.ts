@@ -36,12 +36,12 @@ export function createTransport(options: TransportOptions): Transport {
   const agent = openAgent(proxy);
   // After a connection reset, open a new connection for each request.
   let reuse = true;
+  const onReset = (): void => {
+    reuse = false;
+  };
   return {
     send(request, how) {
       const dispatch = { ...dispatchOptions(base, options, request), reset: !reuse };
-      const onReset = (): void => {
-        reuse = false;
-      };
       return exchange(agent, dispatch, { ...how, now: options.now, host: base.host, onReset });
     },
     close: () => agent.destroy(),
