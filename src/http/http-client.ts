@@ -62,7 +62,8 @@ export class HttpClient {
 
   async #sendWithRetries(request: HttpRequest): Promise<HttpResponse> {
     const { clock, limits, ledger } = this.#options;
-    const signal = withOwn(request, this.#options.signal);
+    const own = withOwn(request, this.#options.signal);
+    const signal = request.cancel ? AbortSignal.any([own, request.cancel]) : own;
     const timeoutMs = request.timeoutMs ?? limits.timeoutMs;
     const allowed = limits.maxRetries + 1;
     let successes = this.#successes;

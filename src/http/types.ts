@@ -14,6 +14,8 @@ export interface HttpRequest {
   readonly safe: boolean;
   /** Aborts this request and its waits, even a create that was sent. */
   readonly signal?: AbortSignal | undefined;
+  /** Ends the waits of this request; a request that was sent goes on. */
+  readonly cancel?: AbortSignal | undefined;
   /** Overrides the client's timeout per attempt. */
   readonly timeoutMs?: number | undefined;
   /** The name of the category to create, for messages. */

@@ -62,6 +62,8 @@ class Run implements RunResult {
   /** The rows that exist, by the keys of their categories. */
   readonly #rowOf = new Map<string, number>();
   stop: Stop | undefined;
+  /** Aborted by a stop: rows that wait for the rate limit are not sent. */
+  readonly #stopped = new AbortController();
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -71,6 +73,7 @@ class Run implements RunResult {
   /** The first stop counts, unless another import would create rows twice after this one. */
   end(error: unknown, isFinal = false): void {
     if (!this.stop || (isFinal && !this.stop.isFinal)) this.stop = { error: toPetstoreError(error), isFinal };
+    this.#stopped.abort(new PetstoreError('interrupted', 'the import was stopped'));
   }
 
   async begin(): Promise<void> {
@@ -135,7 +138,10 @@ class Run implements RunResult {
     const { lock, categories, timeoutMs } = this.#options;
     this.#sent.set(row, 1 + (this.#sent.get(row) ?? 0));
     try {
-      return this.#acceptCreated(row, await categories.create(this.#row(row), () => lock.assertHeld()));
+      return this.#acceptCreated(
+        row,
+        await categories.create(this.#row(row), () => lock.assertHeld(), this.#stopped.signal),
+      );
     } catch (error) {
       const { means, isFatal } = classifyError(error);
       if (isFatal) this.end(error);

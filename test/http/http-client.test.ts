@@ -220,6 +220,24 @@ test('a request whose connection is being made when another process gets a 429 i
   expect(ledger.quota().inFlight).toBe(0);
 });
 
+test('a canceled request ends its wait for the rate limit and is not sent; one that was sent gets its response', async () => {
+  const { sender, sentAt, clock, ledger } = scripted([
+    { status: 200, headers: headers(1) },
+    { status: 201, ms: 500, headers: headers(0) },
+  ]);
+  await sender.send(LIST);
+  const cancel = new AbortController();
+  const [sent, waiting] = [
+    sender.send({ ...CREATE, cancel: cancel.signal }),
+    caught(sender.send({ ...CREATE, cancel: cancel.signal })),
+  ];
+  await clock.sleep(100);
+  cancel.abort(INTERRUPTED);
+  expect(await waiting).toBe(INTERRUPTED);
+  expect(clock.now()).toBeLessThan((sentAt[1] ?? 0) + 500);
+  expect([(await sent).status, sentAt.length, ledger.quota().inFlight]).toEqual([201, 2, 0]);
+});
+
 test('an error from beforeSend is thrown, nothing is sent, and the ticket is released', async () => {
   const { sender, sentAt, ledger } = scripted([{ status: 201, connectMs: 300 }]);
   const reason = new PetstoreError('storage', 'another run has taken over');

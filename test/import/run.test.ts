@@ -196,3 +196,17 @@ test('a run that was taken over sends nothing more, and the other one creates th
   expect(first?.stop?.error).toMatchObject({ message: 'another process has taken over this import' });
   expect(it.service.sent).toHaveLength(12);
 });
+
+test('a stop ends the waits of the other rows: a row that waits for the rate limit is not sent', async () => {
+  const it = importOf(named('dog', 'cat', 'cow'), {}, 'unauthorized');
+  const { api } = it.service.client();
+  // All but the first row wait, as with a quota that is used up.
+  const create: typeof api.create = async (row, beforeSend, cancel) => {
+    for (let turn = 0; row.name !== 'dog' && turn < 50; turn++) await new Promise(setImmediate);
+    cancel?.throwIfAborted();
+    return api.create(row, beforeSend);
+  };
+  const result = await it.run({ concurrency: 3, categories: { ...api, create } });
+  expect(result?.stop?.error.exitCode).toBe(3);
+  expect([it.service.sent.length, result?.results.pending]).toEqual([1, 3]);
+});
