@@ -21,8 +21,8 @@ export function createApi(client: Sender) {
       /** `GET /categories`: every category, in the service's order. */
       list: async () => categoriesOf(await client.send(LIST)),
       /** `list` with `Cache-Control: no-cache`; `fromCache` is true if a cache responded anyway (`Age`). */
-      async listFresh() {
-        const response = await client.send({ ...LIST, noCache: true });
+      async listFresh(once = false) {
+        const response = await client.send({ ...LIST, noCache: true, once });
         const { age = '0' } = response.headers;
         return { listed: categoriesOf(response), fromCache: Number(age) !== 0 };
       },

@@ -65,7 +65,7 @@ export class HttpClient {
     const own = withOwn(request, this.#options.signal);
     const signal = request.cancel ? AbortSignal.any([own, request.cancel]) : own;
     const timeoutMs = request.timeoutMs ?? limits.timeoutMs;
-    const allowed = limits.maxRetries + 1;
+    const allowed = request.once ? 1 : limits.maxRetries + 1;
     let successes = this.#successes;
     let refusal: HttpResponse | undefined;
     for (let made = 1; ; made++) {
@@ -78,7 +78,7 @@ export class HttpClient {
       const { result } = attempt;
       const refused = !(result instanceof TransportError) && result.status === 429 ? result : undefined;
       // A 429 counts as an attempt only if this run has made no progress since the last one.
-      if (refused && this.#successes > successes) made--;
+      if (refused && this.#successes > successes && !request.once) made--;
       successes = this.#successes;
       refusal = refused ?? refusal;
       const attempts = { made, allowed, maxWaitMs: limits.maxWaitMs };

@@ -20,6 +20,8 @@ export interface HttpRequest {
   readonly timeoutMs?: number | undefined;
   /** The name of the category to create, for messages. */
   readonly creates?: string | undefined;
+  /** True if the request is sent once, and not after a wait for a 429. */
+  readonly once?: boolean;
   /** Sends `Cache-Control: no-cache`. */
   readonly noCache?: boolean;
   /** Called just before the first byte is sent. If it throws, nothing is sent and the client throws the same error. */

@@ -30,9 +30,13 @@ export function keyOf({ id }: Category): string {
  * Fetches a list, and again after 2 s and 4 s if it is incomplete.
  * @param known the keys of all categories that a list or a response has shown; those of the new list are added
  */
-export async function fetchList({ categories, pause }: ListOptions, known: Set<string>): Promise<Fetched> {
+export async function fetchList(
+  { categories, pause }: ListOptions,
+  known: Set<string>,
+  once = false,
+): Promise<Fetched> {
   for (let attempt = 0; ; attempt++) {
-    const { listed, fromCache } = await categories.listFresh();
+    const { listed, fromCache } = await categories.listFresh(once);
     const shown = new Set(listed.map(keyOf));
     const lacking = fromCache ? [] : [...known].filter((key) => !shown.has(key));
     const isComplete = !fromCache && lacking.length === 0;

@@ -100,7 +100,7 @@ class Run implements RunResult {
   async checkLastList(): Promise<void> {
     if (this.stop) return;
     if (this.results.counts.created > 0 && this.#options.hasQuota()) {
-      await this.#list().catch((error: unknown) => {
+      await this.#list(true).catch((error: unknown) => {
         if (error instanceof PetstoreError && error.kind === 'interrupted') throw error;
       });
     }
@@ -190,8 +190,8 @@ class Run implements RunResult {
     onProgress(this.results);
   }
 
-  async #list(): Promise<Fetched> {
-    this.#last = await fetchList(this.#options, this.#known);
+  async #list(once = false): Promise<Fetched> {
+    this.#last = await fetchList(this.#options, this.#known, once);
     // A service may change a name although its response showed the name that was sent.
     for (const category of this.#last.listed) {
       const row = this.#createdAs(keyOf(category));

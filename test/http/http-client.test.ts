@@ -238,6 +238,18 @@ test('a canceled request ends its wait for the rate limit and is not sent; one t
   expect([(await sent).status, sentAt.length, ledger.quota().inFlight]).toEqual([201, 2, 0]);
 });
 
+test.each<[string, Step]>([
+  ['a 429', { status: 429, headers: { 'retry-after': '2' } }],
+  ['a 503', { status: 503 }],
+  ['a lost response', { fails: new TransportError('reset', true, 'connection reset') }],
+])('a read that is sent once is not sent again after %s, even if the run has made progress', async (_what, step) => {
+  const { sender, sentAt, clock } = scripted([{ status: 201, ms: 50 }, step, { status: 200 }]);
+  const since = clock.monotonic();
+  const [created, listed] = [sender.send(CREATE), sender.send({ ...LIST, once: true }).catch(() => 'failed')];
+  expect([(await created).status, await listed]).toEqual([201, step.status === 503 ? expect.anything() : 'failed']);
+  expect([sentAt.length, clock.monotonic() - since < 1000]).toEqual([2, true]);
+});
+
 test('an error from beforeSend is thrown, nothing is sent, and the ticket is released', async () => {
   const { sender, sentAt, ledger } = scripted([{ status: 201, connectMs: 300 }]);
   const reason = new PetstoreError('storage', 'another run has taken over');

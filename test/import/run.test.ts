@@ -210,3 +210,15 @@ test('a stop ends the waits of the other rows: a row that waits for the rate lim
   expect(result?.stop?.error.exitCode).toBe(3);
   expect([it.service.sent.length, result?.results.pending]).toEqual([1, 3]);
 });
+
+test('only the last list, which no row waits for, is sent once', async () => {
+  const it = importOf(named('dog', 'cat'), {}, 'cut');
+  const { api } = it.service.client();
+  const asked: (boolean | undefined)[] = [];
+  const listFresh: typeof api.listFresh = (once) => {
+    asked.push(once);
+    return api.listFresh();
+  };
+  expect(isComplete(await it.run({ categories: { ...api, listFresh } }))).toBe(true);
+  expect(asked).toEqual([false, false, true]);
+});
