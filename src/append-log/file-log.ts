@@ -10,6 +10,7 @@ import type { LogFs } from './generations.ts';
 import { Generations, RECORD_END, ShortWriteError, SNAPSHOT, writeWhole } from './generations.ts';
 import type { Log, LogFormat } from './log.ts';
 import { withChecksum, withoutChecksum } from './log.ts';
+import { mkdirp } from './mkdirp.ts';
 
 export interface LogOptions {
   readonly dir: string;
@@ -74,6 +75,7 @@ export class FileLog<State, Result = void> implements Log<State> {
   }
 
   refresh(): State {
+    this.#ensureLinked();
     for (let tries = 0; tries < TRIES; tries++) {
       this.#readNew();
       if (!this.#sealed) return this.#state;
@@ -84,6 +86,7 @@ export class FileLog<State, Result = void> implements Log<State> {
 
   /** @throws ShortWriteError if only part of the record was written (readers ignore that part); file system errors unchanged */
   append(record: string): Result {
+    this.#ensureLinked();
     for (;;) {
       // Add no record to a damaged file.
       if (this.#sealed || this.#options.strict) this.refresh();
@@ -105,6 +108,13 @@ export class FileLog<State, Result = void> implements Log<State> {
   close(): void {
     if (this.#fd >= 0) this.#fs.closeSync(this.#fd);
     this.#fd = -1;
+  }
+
+  // If the directory was removed, for example because it was unused, uses the log that other processes use now.
+  #ensureLinked(): void {
+    if (this.#fs.fstatSync(this.#fd).nlink > 0) return;
+    mkdirp(this.#options.dir);
+    this.#openNewest();
   }
 
   #tryAppend(line: string): { readonly result: Result } | undefined {

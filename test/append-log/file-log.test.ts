@@ -133,6 +133,22 @@ test('a process that was suspended during many rotations joins the newest genera
   expect(busy.refresh().at(-1)).toBe('late');
 });
 
+test.each([false, true])(
+  'a log whose directory was removed continues in the one that other processes use (strict: %s)',
+  (strict) => {
+    const dir = join(tempDir(), 'logs');
+    const [reading, writing] = [open(dir, 1e9, { strict }), open(dir, 1e9, { strict })];
+    writing.append('old');
+    expect(reading.refresh()).toEqual(['old']);
+    fs.rmSync(dir, { recursive: true });
+    expect(writing.append('first')).toBe(1);
+    const other = open(dir, 1e9, { strict });
+    other.append('second');
+    for (const log of [reading, writing, other]) expect(log.refresh()).toEqual(['first', 'second']);
+    for (const log of [reading, writing, other]) log.close();
+  },
+);
+
 test('a record written after a seal is moved to the next generation once', () => {
   const dir = tempDir();
   const log = open(dir);
