@@ -125,7 +125,7 @@ export class StateServer {
         if (now - failingSince >= PATIENCE_MS) this.#isUp = false;
         const isNew = now - this.#failedAt > PATIENCE_MS;
         this.#failedAt = now;
-        if (!this.#isUp) throw error;
+        if (!this.#isUp || this.#isClosed) throw error;
         const outage = `state server ${this.name} is not responding (${error.message}); retrying for up to 5s`;
         if (isNew && !this.#isClosed) onOutage?.(outage);
         await clock.sleep(RETRY_EVERY_MS);

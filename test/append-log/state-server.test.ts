@@ -5,6 +5,7 @@ import { StateServer } from '../../src/append-log/state-server.ts';
 import { StateServerError } from '../../src/append-log/state-server-error.ts';
 import type { ServerAddress } from '../../src/append-log/state-url.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { until } from '../support/processes.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
 import { scriptedRedis } from '../support/scripted-redis.ts';
 
@@ -17,7 +18,7 @@ afterEach(() => {
   for (const one of open.splice(0)) one.close();
 });
 
-function client(port: number, more: Partial<ServerAddress> = {}): StateServer {
+function client(port: number, more: Partial<ServerAddress> = {}, clock = new FakeClock()): StateServer {
   const plain = {
     host: '127.0.0.1',
     port,
@@ -27,7 +28,7 @@ function client(port: number, more: Partial<ServerAddress> = {}): StateServer {
     database: 0,
     from: 'X',
   };
-  const server = new StateServer({ address: { ...plain, ...more }, clock: new FakeClock(), timeoutMs: WITHIN_MS });
+  const server = new StateServer({ address: { ...plain, ...more }, clock, timeoutMs: WITHIN_MS });
   open.push(server);
   return server;
 }
@@ -107,4 +108,18 @@ test.each([
 ])('the hint about a server from %s with the error "%s" is: %s', (from, error, hint) => {
   const rejected = new StateServerError(error, 'rejected');
   expect(client(1, { from }).toPetstoreError(rejected)).toMatchObject({ kind: 'usage', hint });
+});
+
+test('closing the connection rejects a call without a reply immediately, and does not connect again', async () => {
+  const server = await scripted((_command, socket) =>
+    server.commands.length === 1 ? socket.write('+OK\r\n') : undefined,
+  );
+  const clock = FakeClock.manual();
+  const state = client(server.port, {}, clock);
+  await ping(state);
+  const rejected = failure(state);
+  await until(() => server.commands.length === 2);
+  state.close();
+  expect(await rejected).toBe('unavailable: connection closed');
+  expect([server.connections(), clock.slept]).toEqual([1, []]);
 });
