@@ -45,8 +45,6 @@ end
 if tonumber(ttl) > 0 then redis.call('PEXPIRE', log, ttl) end
 return 1`;
 
-// If the wall clock moved this far against the monotonic one, the machine was suspended or its clock was set.
-const JUMP_MS = 500;
 const LONGEST_TRIP_MS = 1000;
 
 export interface StreamOptions<State> {
@@ -99,8 +97,9 @@ export class StreamLog<State> implements Log<State> {
 
   freshEnough(): State | undefined {
     const { clock, freshMs } = this.#options;
+    // If the wall clock moved against the monotonic one, the machine was suspended or its clock was set.
     const passed = clock.monotonic() - this.#readAt.monotonic;
-    return passed <= freshMs && Math.abs(this.#jumpMs()) <= JUMP_MS ? this.#state : undefined;
+    return passed <= freshMs && Math.abs(this.#jumpMs()) <= freshMs / 3 ? this.#state : undefined;
   }
 
   // How far the wall clock has moved ahead of the monotonic one since the state was read; negative if it was set back.

@@ -129,6 +129,22 @@ withServer("records carry the server's time, and each reply shows how far its cl
   expect(Math.round(log.ahead / 60_000)).toBe(-60);
 });
 
+withServer.each([
+  [30_000, 9000, true],
+  [30_000, 11_000, false],
+  [1500, 400, true],
+  [1500, 600, false],
+])('a state that is fresh for %i ms is used after a clock step of %i ms: %s', async (freshMs, ms, isUsed) => {
+  await using server = await RedisServer.start();
+  const clock = FakeClock.manual(Date.now());
+  const log = writer(stateServer(server), { clock, freshMs });
+  await log.append('a');
+  for (const step of [ms, -2 * ms]) {
+    clock.at += step;
+    expect(log.freshEnough() !== undefined).toBe(isUsed);
+  }
+});
+
 withServer('records of another program are ignored', async () => {
   await using server = await RedisServer.start();
   const [log, late] = [writer(stateServer(server)), writer(stateServer(server), { rotateAt: 3 })];
