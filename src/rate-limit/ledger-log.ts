@@ -203,7 +203,9 @@ export class LedgerLog {
     try {
       return use(this.#log);
     } catch (error) {
-      this.#own = this.#inMemory(error, this.#log.last());
+      const failed = this.#log;
+      this.#own = this.#inMemory(error, failed.last());
+      failed.close();
       this.#log = this.#own;
       return use(this.#log);
     }

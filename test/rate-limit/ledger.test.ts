@@ -118,6 +118,27 @@ test('a disk that fills up after a 429 causes one warning, and blocks and ticket
   expect(machine.warnings).toHaveLength(1);
 });
 
+test('a ledger whose disk is full leaves no file open after it is closed', async () => {
+  const machine = new Machine();
+  const writeSync = (): never => {
+    throw Object.assign(new Error('full'), { code: 'ENOSPC' });
+  };
+  const descriptors = new Set<number>();
+  const openSync = (...args: Parameters<typeof fs.openSync>): number => {
+    const fd = fs.openSync(...args);
+    descriptors.add(fd);
+    return fd;
+  };
+  const closeSync = (fd: number): void => {
+    descriptors.delete(fd);
+    fs.closeSync(fd);
+  };
+  const ledger = machine.open({ fs: { ...fs, writeSync, openSync, closeSync } as LogFs });
+  await take(ledger);
+  await ledger.close();
+  expect([descriptors.size, machine.warnings.length]).toEqual([0, 1]);
+});
+
 test('an error of the program is not reported as an error of the log', async () => {
   const machine = new Machine();
   const broken = { ...machine.response(), waitMs: 1n } as unknown as Observation;
