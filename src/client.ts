@@ -194,7 +194,7 @@ function closedError(): PetstoreError {
 
 // Omits the facts for the command line, and redacts the key, which the service may have repeated.
 function publicError(thrown: unknown, signal: AbortSignal | undefined, redactor: Redactor): PetstoreError {
-  const isAbort = signal?.aborted && !(thrown instanceof PetstoreError);
+  const isAbort = signal?.aborted && (thrown === signal.reason || !(thrown instanceof PetstoreError));
   const error = isAbort
     ? new PetstoreError('interrupted', 'the call was aborted', { cause: thrown })
     : toPetstoreError(thrown);

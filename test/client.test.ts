@@ -91,17 +91,19 @@ const UNKNOWN = {
 };
 
 test.each([
-  ['list', 'before it is sent', 0, { outcome: undefined }],
-  ['create', 'before it is sent', 0, { outcome: undefined }],
-  ['list', 'in flight', 1, { outcome: undefined }],
-  ['create', 'in flight', 1, UNKNOWN],
+  ['list', 'before it is sent', 0, { outcome: undefined }, new Error('no longer needed')],
+  ['create', 'before it is sent', 0, { outcome: undefined }, new Error('no longer needed')],
+  ['list', 'in flight', 1, { outcome: undefined }, new Error('no longer needed')],
+  ['create', 'in flight', 1, UNKNOWN, new Error('no longer needed')],
+  // A program may abort its other calls with the error of the first.
+  ['list', 'before it is sent', 0, { status: undefined }, new PetstoreError('rejected', 'bad', { status: 400 })],
+  ['list', 'in flight', 1, { status: undefined }, new PetstoreError('rejected', 'bad', { status: 400 })],
 ] as const)(
   'an abort ends a %s %s immediately, and the client can be used afterwards',
-  async (call, _when, sent, rest) => {
+  async (call, _when, sent, rest, reason) => {
     let response: FakeResponse = 'silence';
     const fake = await scripted(() => response);
     const { list, create } = open({ baseUrl: fake.url }).categories;
-    const reason = new Error('no longer needed');
     const abort = new AbortController();
     const { signal } = abort;
     if (sent === 0) abort.abort(reason);
