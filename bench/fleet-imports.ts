@@ -120,9 +120,9 @@ export async function ticketTimes(): Promise<readonly string[]> {
       acquires.push(performance.now() - since);
       if (!result.granted) throw new Error(result.reason);
       const at = clock.now();
-      const reset = { at: at + 600_000, clock: 'local', resolution: 1 } as const;
-      const seen = { status: 201, limit: 1_000_000, remaining: 900_000 - count, reset, refused: false } as const;
-      ledger.observe(result.ticket, { at, ...seen, waitFrom: 'backoff' });
+      const window = { limit: 1_000_000, remaining: 900_000 - count, resetInMs: 600_000 };
+      const seen = { at, tookMs: 0, status: 201, refused: false, ...window, waitFrom: 'backoff' } as const;
+      ledger.observe(result.ticket, seen);
       await ledger.refresh();
     }
     await ledger.close();

@@ -9,9 +9,9 @@ import type { Mutation as WorldMutation } from '../test/simulation/simulator.ts'
 import { Simulator } from '../test/simulation/simulator.ts';
 import { say } from './report.ts';
 
-const FILES = ['policy', 'pace', 'window'].map((name) => `src/rate-limit/${name}.ts`);
+const FILES = ['policy', 'concurrency', 'window'].map((name) => `src/rate-limit/${name}.ts`);
 const COUNT = 50;
-const QUICK = ['policy', 'pace', 'ledger-log', 'quota', 'window'];
+const QUICK = ['policy', 'ledger-log', 'quota'];
 const SLOW = ['limiters', 'simulation'];
 
 // Operators and functions with their replacements.
@@ -70,13 +70,12 @@ export const OF_WORLDS: Readonly<Record<string, readonly (readonly [from: string
   ],
   'rate-limit/ledger-log.ts': [['if (this.#pending.size === 0) return state;', 'return state;']],
   'rate-limit/policy.ts': [
-    ['if (left - open.length >= 1)', 'if (left >= 1)'],
+    ['if (left > open.length)', 'if (left >= 1)'],
     ['const left = window.remaining - unanswered;', 'const left = window.remaining;'],
-    ['const ms = Math.min(Math.max(stated, floor), RULES.blockCapMs);', 'const ms = floor;'],
-    ['if (block && !(ticket && ticket.seq > block.extendedBy)) return;', ''],
+    ['const ms = Math.min(Math.max(stated, backoff), RULES.longestWaitMs);', 'const ms = backoff;'],
+    ['if (state.block && !(ticket && ticket.seq > state.block.seq)) return;', ''],
   ],
-  'rate-limit/pace.ts': [['Math.min(RULES.gapCapMs, Math.max(needed,', 'Math.min(86_400_000, Math.max(needed,']],
-  'rate-limit/window.ts': [['return resetAt + guardMs;', 'return resetAt + guardMs + 120_000;']],
+  'rate-limit/window.ts': [['return resetAt + RULES.guardMs;', 'return resetAt + RULES.guardMs + 120_000;']],
   'api/categories.ts': [['fromCache: Number(age) !== 0', 'fromCache: false']],
 };
 

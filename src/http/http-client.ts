@@ -119,7 +119,7 @@ export class HttpClient {
       if (seen) return;
       const refused = isRefusal(request, head.status);
       if (!refused && head.status < 500) this.#successes++;
-      seen = parseRateLimitHeaders(head, refused, ledger.clockOffsetMs);
+      seen = parseRateLimitHeaders(head, refused);
       ledger.observe(ticket, seen);
     };
     const beforeSend = (): void => {

@@ -1,5 +1,5 @@
 // Parses rate-limit and Retry-After headers strictly: pure, no clock. Absent, malformed and contradictory values are undefined.
-import type { Observation, WindowReset } from '../rate-limit/ledger-record.ts';
+import type { Observation } from '../rate-limit/ledger-record.ts';
 import type { Head, HttpHeaders } from './types.ts';
 
 // Resets farther ahead are ignored, and longer waits are cut to this.
@@ -14,27 +14,19 @@ const LONGEST_DELTA_MS = 172_800_000;
 const DECIMAL = /^\d+(?:\.\d{1,9})?$/;
 
 /**
- * Parses the head of a response (docs/service.md; RFC 9110, 10.2.3).
+ * Parses the head of a response (docs/service.md; RFC 9110, 10.2.3). Timestamps and dates are compared with its own `Date`; if
+ * there is none, with our clock.
  * @param refused whether the response is a refusal (docs/rate-limits.md)
- * @param offsetMs the service's clock minus ours, from earlier responses; used if this one has no `Date`
  */
-export function parseRateLimitHeaders(head: Head, refused: boolean, offsetMs = 0): Observation {
+export function parseRateLimitHeaders(head: Head, refused: boolean): Observation {
   const { status, receivedAt, sentAt } = head;
   const headers = withDraft(head.headers);
-  const date = ownDate(headers);
-  const serviceNow = date ?? receivedAt + offsetMs;
+  const serviceNow = ownDate(headers) ?? receivedAt;
   const { limit, remaining } = counts(headers);
-  const msUntil = ({ at, clock }: WindowReset): number => at - (clock === 'service' ? serviceNow : receivedAt);
-  const stated = readTime(headers['x-ratelimit-reset'], receivedAt, serviceNow);
-  const reset = stated && isPlausibleReset(msUntil(stated), stated.clock) ? stated : undefined;
-  const resetInMs = reset && Math.max(0, msUntil(reset));
-  const end = readTime(headers['retry-after'], receivedAt, serviceNow);
-  const retryAfter = end && retryDelay(msUntil(end), end.clock, resetInMs);
-  const wait = waitOf(status, retryAfter, remaining, resetInMs);
-  // `Date` has a resolution of one second.
-  const hi = (date ?? 0) + 1000 - Math.min(sentAt, receivedAt);
-  const offset = date === undefined ? undefined : { lo: Math.floor(date - receivedAt), hi: Math.ceil(hi) };
-  return { at: Math.round(receivedAt), status, refused, limit, remaining, reset, ...wait, offset };
+  const resetInMs = resetIn(timeFrom(headers['x-ratelimit-reset'], serviceNow));
+  const wait = waitOf(status, retryIn(timeFrom(headers['retry-after'], serviceNow), resetInMs), remaining, resetInMs);
+  const tookMs = Math.max(0, Math.ceil(receivedAt - sentAt));
+  return { at: Math.round(receivedAt), tookMs, status, refused, limit, remaining, resetInMs, ...wait };
 }
 
 // Reads the header of draft-ietf-httpapi-ratelimit-headers-10 if the service sends no other, for example
@@ -85,32 +77,38 @@ function count(text = ''): number | undefined {
   return /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
+/** A time in milliseconds from now; `isDelta` if the header states it so. */
+interface TimeFromNow {
+  readonly ms: number;
+  readonly isDelta: boolean;
+}
+
 // Reads large numbers as timestamps in seconds or milliseconds, unless they have passed, and small ones as seconds from now.
-function readTime(text: string | undefined, receivedAt: number, serviceNow: number): WindowReset | undefined {
+function timeFrom(text: string | undefined, serviceNow: number): TimeFromNow | undefined {
   if (text === undefined) return undefined;
   if (!DECIMAL.test(text)) {
     const at = httpDate(text);
-    return at === undefined ? undefined : { at, clock: 'service', resolution: 1000 };
+    return at === undefined ? undefined : { ms: Math.ceil(at - serviceNow), isDelta: false };
   }
   const value = Number(text);
-  // The number of decimals shows the resolution: 0.1 s for one digit.
-  const resolution = 10 ** (3 - Math.min(3, text.split('.')[1]?.length ?? 0));
-  if (value < OLDEST_TIMESTAMP) return { at: Math.ceil(receivedAt + value * 1000), clock: 'local', resolution };
-  const isMs = value >= 1e11;
-  const at = Math.ceil(isMs ? value : value * 1000);
-  return at < serviceNow - PAST_SLACK_MS ? undefined : { at, clock: 'service', resolution: isMs ? 1 : resolution };
+  if (value < OLDEST_TIMESTAMP) return { ms: Math.ceil(value * 1000), isDelta: true };
+  const ms = Math.ceil((value >= 1e11 ? value : value * 1000) - serviceNow);
+  return ms < -PAST_SLACK_MS ? undefined : { ms, isDelta: false };
 }
 
-function isPlausibleReset(ms: number, clock: WindowReset['clock']): boolean {
-  return ms >= -PAST_SLACK_MS && ms <= (clock === 'local' ? LONGEST_DELTA_MS : FARTHEST_MS);
+function resetIn(time: TimeFromNow | undefined): number | undefined {
+  if (!time || time.ms < -PAST_SLACK_MS || time.ms > (time.isDelta ? LONGEST_DELTA_MS : FARTHEST_MS)) return undefined;
+  return Math.max(0, time.ms);
 }
 
-function retryDelay(ms: number, clock: WindowReset['clock'], resetInMs: number | undefined): number {
-  if (clock === 'service') return Math.min(FARTHEST_MS, Math.max(0, ms));
+function retryIn(time: TimeFromNow | undefined, resetInMs: number | undefined): number | undefined {
+  if (!time) return undefined;
+  const { ms, isDelta } = time;
+  if (!isDelta) return Math.min(FARTHEST_MS, Math.max(0, ms));
   // Milliseconds only if the reset confirms them: a guess must not shorten a wait.
   const value = ms / 1000;
   const isMs = resetInMs !== undefined && Math.abs(value - resetInMs) <= 2000 && Math.abs(ms - resetInMs) > 60_000;
-  return Math.ceil(value >= 1000 && isMs ? value : ms);
+  return value >= 1000 && isMs ? Math.ceil(value) : ms;
 }
 
 const RFC_850 = /^[A-Za-z]{6,9}, (\d{2})-([A-Za-z]{3})-(\d{2}) ([\d:]{8}) GMT$/;

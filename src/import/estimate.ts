@@ -6,14 +6,15 @@ import { windowIn } from '../rate-limit/quota.ts';
 import type { ImportResults } from './results.ts';
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 /** The daily limit of each plan in docs/service.md, by its limit per minute. */
 const DAILY_LIMITS: Readonly<Record<number, number>> = { 60: 1000, 300: 10_000, 1000: 100_000 };
 
 export interface Estimate {
   /** The least time that the rate limit requires, in milliseconds; null if unknown. */
   readonly ms: number | null;
-  /** The limit that determines `ms`, and the length of its window; null if unknown. */
+  /** The limit that determines `ms`, and the length of its window, milliseconds; null if unknown. */
   readonly limit: number | null;
   readonly windowMs: number | null;
   /** True if the daily limit is too low for the import. */
@@ -22,26 +23,36 @@ export interface Estimate {
 
 /** @param requests the number of requests still to be sent */
 export function estimate(requests: number, quota: Quota, now: number): Estimate {
-  const { limit, windowMs } = quota;
+  const { limit } = quota;
   const window = windowIn(quota);
   if (!window || !limit) return { ms: null, limit: null, windowMs: null, isDaily: false };
+  const windowMs = lengthOf(window);
   if (requests === 0) return { ms: 0, limit, windowMs, isDaily: false };
   const needed = timeNeeded(requests, window, windowMs, now);
-  const day = dailyWindow(quota, now);
+  const day = dailyWindow(quota, windowMs, now);
   const byDay = day ? (timeNeeded(requests, day, DAY_MS, now) ?? 0) : 0;
   if (day && byDay > (needed ?? 0)) return { ms: byDay, limit: day.limit, windowMs: DAY_MS, isDaily: true };
   const startsIn = (quota.nextRequestAt ?? now) - now;
-  return { ms: needed === null ? null : Math.max(needed, startsIn), limit, windowMs, isDaily: false };
+  const isDaily = windowMs === DAY_MS && needed !== 0;
+  return { ms: needed === null ? null : Math.max(needed, startsIn), limit, windowMs, isDaily };
+}
+
+// The windows of the service are a minute and a day long (docs/service.md), so the time to the reset shows which one it is.
+function lengthOf({ resetAt, updatedAt }: QuotaWindow): number | null {
+  const ms = resetAt - updatedAt;
+  if (ms <= MINUTE_MS + 2000) return MINUTE_MS;
+  return ms > HOUR_MS && ms <= DAY_MS + 2000 ? DAY_MS : null;
 }
 
 type Budget = Omit<QuotaWindow, 'updatedAt'>;
 
 // The service reports the window nearest its end, so the daily limit is usually derived from the plan's limit per minute.
-function dailyWindow({ limit, windowMs, dailyLimit }: Quota, now: number): Budget | undefined {
+function dailyWindow({ limit, dailyLimit }: Quota, windowMs: number | null, now: number): Budget | undefined {
   if (dailyLimit) return dailyLimit;
   const daily = DAILY_LIMITS[limit ?? 0];
-  const isMinute = windowMs !== null && Math.abs(windowMs - MINUTE_MS) <= 2000;
-  return daily && isMinute ? { limit: daily, remaining: daily, resetAt: now + DAY_MS, resetPassed: false } : undefined;
+  return daily && windowMs === MINUTE_MS
+    ? { limit: daily, remaining: daily, resetAt: now + DAY_MS, resetPassed: false }
+    : undefined;
 }
 
 // Returns the time until the last reset that the requests need; null if it depends on an unknown window length.

@@ -1,29 +1,21 @@
 // The records of the ledger.
 
-export interface WindowReset {
-  /** Epoch milliseconds by `clock`, which is ours if the header was a number of seconds from now. */
-  readonly at: number;
-  readonly clock: 'service' | 'local';
-  /** The unit of the value, milliseconds: 1000 for whole seconds. */
-  readonly resolution: number;
-}
-
 /** What determines the end of a block: a header of the refusal, or the floor. */
 export type BlockReason = 'retry_after' | 'reset' | 'backoff';
 
-/** The data that the ledger needs from a response. Times are epoch milliseconds by our clock. */
+/** The data that the ledger needs from a response. Durations are milliseconds from its arrival, so they need no clock. */
 export interface Observation {
-  /** When the head arrived. */
+  /** When the head arrived, epoch milliseconds by the clock of the machine that received it. */
   readonly at: number;
+  /** The time from the first byte of the request. */
+  readonly tookMs: number;
   readonly status: number;
   /** True for a refusal: a 429, or a 503 to a create. */
   readonly refused: boolean;
   readonly limit?: number | undefined;
   readonly remaining?: number | undefined;
-  readonly reset?: WindowReset | undefined;
-  /** Bounds of the service's clock minus ours, milliseconds. */
-  readonly offset?: { readonly lo: number; readonly hi: number } | undefined;
-  /** The wait that the headers of a 429 or 503 state, milliseconds. */
+  readonly resetInMs?: number | undefined;
+  /** The wait that the headers of a 429 or 503 state. */
   readonly waitMs?: number | undefined;
   readonly waitFrom: BlockReason;
 }
@@ -44,7 +36,6 @@ export type LedgerEvent =
   | {
       readonly kind: 'response';
       readonly id: string;
-      /** By the clock of the machine that received it. */
       readonly seen: Observation;
       /** A random number from 0 to 999, recorded so that all processes compute the same jitter. */
       readonly jitterDraw: number;

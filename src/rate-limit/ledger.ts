@@ -9,6 +9,7 @@ import type { Admission, Denied } from './policy.ts';
 import { admit, stillGranted } from './policy.ts';
 import type { Quota } from './quota.ts';
 import { quotaOf } from './quota.ts';
+import { RULES } from './rules.ts';
 
 export type TicketResult = { readonly granted: true; readonly ticket: string } | Denied;
 
@@ -18,8 +19,6 @@ export interface LedgerOptions extends LedgerLogOptions {
   readonly livenessOf?: typeof livenessOf;
 }
 
-/** Time that a ticket outlives its request's timeout, in milliseconds. */
-const LEASE_MARGIN_MS = 2000;
 // Keeps the state fresh while tickets are open, since `stillGranted` cannot wait for a server.
 const REFRESH_EVERY_MS = 1000;
 const PENDING: TicketResult = { granted: false, reason: 'pending' };
@@ -62,7 +61,7 @@ export class Ledger {
     }
     const { pid, start } = this.#self;
     const id = `${this.#stamp}${(this.#counter++).toString(36)}`;
-    const leaseMs = timeoutMs + LEASE_MARGIN_MS;
+    const leaseMs = timeoutMs + RULES.leaseMarginMs;
     await this.#log.append({ kind: 'ticket', id, pid, start, host: this.#host, leaseMs });
     if (id in this.#log.latest().tickets) {
       void this.#keepFresh();
@@ -87,12 +86,6 @@ export class Ledger {
   /** Closes a ticket without a response: `unsent` gives it back, `lost` if the service may have seen the request. */
   release(ticket: string, how: Exclude<TicketEnd, 'dead'>): void {
     this.#log.write({ kind: 'closed', id: ticket, how });
-  }
-
-  /** The lower bound of the service's clock minus ours, in milliseconds, as last read. */
-  get clockOffsetMs(): number | undefined {
-    const { offset } = this.#log.latest();
-    return offset && offset.lo + this.#log.clock.ahead;
   }
 
   quota(): Quota {

@@ -1,7 +1,7 @@
 // The rate limit of a key: as programs read it, `petstore quota --json` and `client.quota()`, and as the quota line.
 import { formatDuration, formatRemaining } from '../format.ts';
 import type { KeyState } from './policy.ts';
-import { admit } from './policy.ts';
+import { activeBlock, admit } from './policy.ts';
 import { RULES } from './rules.ts';
 import type { Window } from './window.ts';
 import { windowEnd } from './window.ts';
@@ -23,8 +23,6 @@ export interface Quota {
   readonly resetAt: number | null;
   /** True once `resetAt` has passed; `remaining` is stale until the next response. */
   readonly resetPassed: boolean | null;
-  /** The length of the window, in milliseconds, once two successive resets have shown it. */
-  readonly windowMs: number | null;
   /** When a response last reported a limit. */
   readonly updatedAt: number | null;
   /** Set while no request may be sent after a 429. */
@@ -41,8 +39,6 @@ export interface Quota {
   readonly dailyLimit: QuotaWindow | null;
   /** Requests in flight, of all processes that share the limit. */
   readonly inFlight: number;
-  /** The service's clock minus this machine's, in milliseconds. */
-  readonly clockOffsetMs: { readonly min: number; readonly max: number } | null;
   /** False if the limit is not shared with other processes. */
   readonly shared: boolean;
   readonly stateServer: string | null;
@@ -55,9 +51,9 @@ export interface Quota {
  */
 export function quotaOf(state: KeyState, now: number, ahead = 0): Omit<Quota, 'shared' | 'stateServer'> {
   const t = Math.max(now, state.time);
-  const { daily, offset, reported } = state;
+  const { daily, reported } = state;
   const admission = admit(state, t);
-  const block = state.block && t < state.block.until ? state.block : undefined;
+  const block = activeBlock(state, t);
   // A window with quota left would contradict a block that no header stated.
   const window = block?.reason === 'backoff' ? undefined : state.window;
   const nearest = window ?? daily;
@@ -72,7 +68,6 @@ export function quotaOf(state: KeyState, now: number, ahead = 0): Omit<Quota, 's
   });
   return {
     ...(nearest ? windowOf(nearest) : { limit: null, remaining: null, resetAt: null, resetPassed: null }),
-    windowMs: (window && state.windowMs) ?? null,
     updatedAt: reported ? ours(reported.at) : null,
     blocked: block
       ? {
@@ -85,7 +80,6 @@ export function quotaOf(state: KeyState, now: number, ahead = 0): Omit<Quota, 's
     nextRequestAt: 'until' in admission ? ours(admission.until) : null,
     dailyLimit: hasDaily ? windowOf(daily) : null,
     inFlight: Object.values(state.tickets).filter(({ expires }) => t <= expires).length,
-    clockOffsetMs: offset ? { min: offset.lo + ahead, max: offset.hi + ahead } : null,
   };
 }
 

@@ -1,4 +1,4 @@
-// The estimated time of an import, and its progress line; the length of a window comes from two resets.
+// The estimated time of an import, and its progress line; the length of a window comes from the time to its reset.
 import { expect, test } from 'vitest';
 import { estimate, formatEstimate, startProgressLine } from '../../src/import/estimate.ts';
 import type { Quota } from '../../src/rate-limit/quota.ts';
@@ -10,37 +10,38 @@ const HALF_HOUR = 30 * MINUTE;
 const NO_WAIT = 'no wait, the quota is sufficient';
 const UNKNOWN = 'unknown until the rate limit resets';
 
-/** By default, nothing is left of 60 requests, and the window of unknown length ends in 30 s. */
+/** By default, nothing is left of 60 requests, and the window of a minute ends in 30 s. */
 function quota(given: Partial<Quota>): Quota {
   const known = { limit: 60, remaining: 0, resetAt: START + 30_000, updatedAt: START, resetPassed: false };
-  const none = { windowMs: null, dailyLimit: null, blocked: null, nextRequestAt: null };
-  return { ...known, ...none, clockOffsetMs: null, inFlight: 0, shared: true, stateServer: null, ...given };
+  const none = { dailyLimit: null, blocked: null, nextRequestAt: null };
+  return { ...known, ...none, inFlight: 0, shared: true, stateServer: null, ...given };
 }
 
 const daily = { limit: 1000, remaining: 40, resetAt: START + 5 * 60 * MINUTE, updatedAt: START, resetPassed: false };
-const custom = { windowMs: MINUTE, limit: 61 };
-const larger = { windowMs: MINUTE, limit: 300 };
 const unknown = { limit: null, remaining: null, resetAt: null, resetPassed: null };
 
 test.each<[string, string, number, Partial<Quota>]>([
-  ['a window of unknown length', UNKNOWN, 600, {}],
-  ['a window of unknown length that has reset', UNKNOWN, 61, { resetPassed: true }],
-  ['a window of unknown length with half an hour left', UNKNOWN, 600, { resetAt: START + HALF_HOUR }],
-  ['one reset', '30s at 60 requests per window', 60, {}],
-  ['one reset and a later next request', '32s at 60 requests per window', 60, { nextRequestAt: START + 31_050 }],
+  ['a window with half an hour left', UNKNOWN, 600, { resetAt: START + HALF_HOUR }],
+  [
+    'a window with half an hour left that suffices',
+    '30m at 60 requests per window',
+    60,
+    { resetAt: START + HALF_HOUR },
+  ],
+  ['a window with five hours left', '1 day 5h at 60 requests per day', 120, { resetAt: START + 10 * HALF_HOUR }],
+  ['one reset', '30s at 60 requests per minute', 60, {}],
+  ['one reset and a later next request', '32s at 60 requests per minute', 60, { nextRequestAt: START + 31_050 }],
   ['enough quota', NO_WAIT, 20, { remaining: 20 }],
   ['no rows', NO_WAIT, 0, {}],
   ['no limit', NO_WAIT, 5000, { limit: 1e9, remaining: 1e9 }],
-  ['a window of 30 min and 20 ms', '31m at 60 requests per 30m', 120, { windowMs: HALF_HOUR + 20 }],
-  ['a window of a minute', '10m at 60 requests per minute', 600, { windowMs: MINUTE }],
-  ['a minute that has ended', '9m at 60 requests per minute', 600, { windowMs: MINUTE, resetPassed: true }],
-  ['a reported daily window', '5h at 1,000 requests per day', 100, { windowMs: MINUTE, dailyLimit: daily }],
-  ['one more row than the daily limit of the plan', '1 day at 1,000 requests per day', 1001, { windowMs: MINUTE }],
-  ['as many rows as the daily limit of the plan', '17m at 60 requests per minute', 1000, { windowMs: MINUTE }],
-  ['more rows than the daily limit of the plan', '2 days at 1,000 requests per day', 2001, { windowMs: MINUTE }],
-  ['a larger plan', '2 days at 10,000 requests per day', 20_001, larger],
-  ['a custom limit', '33m at 61 requests per minute', 2000, custom],
-  ["a plan's limit for another window", '4m at 60 requests per 6s', 2000, { windowMs: 6000 }],
+  ['a window of a minute', '10m at 60 requests per minute', 600, {}],
+  ['a minute that has ended', '9m at 60 requests per minute', 600, { resetPassed: true }],
+  ['a reported daily window', '5h at 1,000 requests per day', 100, { dailyLimit: daily }],
+  ['one more row than the daily limit of the plan', '1 day at 1,000 requests per day', 1001, {}],
+  ['as many rows as the daily limit of the plan', '17m at 60 requests per minute', 1000, {}],
+  ['more rows than the daily limit of the plan', '2 days at 1,000 requests per day', 2001, {}],
+  ['a larger plan', '2 days at 10,000 requests per day', 20_001, { limit: 300 }],
+  ['a custom limit', '33m at 61 requests per minute', 2000, { limit: 61 }],
 ])('the estimate with %s is "%s"', (_what, expected, rows, given) => {
   const result = estimate(rows, quota(given), START);
   expect([formatEstimate(result), result.isDaily]).toEqual([expected, / per day$/.test(expected)]);
@@ -60,8 +61,8 @@ const NONE = { exists: 0, created: 0, failed: 0, unknown: 0 };
 
 /** Terminals of 80 and 40 columns; five cells stay free. */
 const [ROOM_80, ROOM_40] = [75, 35];
-const minute = { windowMs: MINUTE, remaining: 2, resetAt: START + MINUTE };
-const ended = { windowMs: MINUTE, resetAt: START + MINUTE };
+const minute = { remaining: 2, resetAt: START + MINUTE };
+const ended = { resetAt: START + MINUTE };
 const largest = { ...ended, total: 299_999, limit: 1000 };
 const soon = { ...ended, nextRequestAt: START + 61_050, isWaiting: true } as const;
 
@@ -78,7 +79,7 @@ test.each<[string, string, number, Shown, number]>([
     ROOM_80,
   ],
   ['shows no time after the last row', '900 of 900 · quota 2 of 60', 900, minute, ROOM_80],
-  ['needs two resets', '118 of 900 · time left unknown', 118, {}, ROOM_40],
+  ['needs the length of the window', '118 of 900 · time left unknown', 118, { resetAt: START + HALF_HOUR }, ROOM_40],
   ['knows the time to the only reset that is needed', '840 of 900 · 30s left', 840, {}, ROOM_40],
   ['shows the wait for the next request to the second', '895 of 900 · 1m 2s left', 895, soon, ROOM_80],
 ])(

@@ -16,12 +16,8 @@ const seen: fc.Arbitrary<Observation> = fc
     status: fc.constantFrom(200, 201, 429, 502),
     limit: fc.option(fc.constantFrom(3, 60, 1000), { nil: undefined }),
     remaining: fc.option(fc.nat(3), { nil: undefined }),
-    reset: fc.record({
-      at: fc.integer({ min: START, max: START + 90_000 }),
-      clock: fc.constantFrom('service' as const, 'local' as const),
-      resolution: fc.constantFrom(1, 1000),
-    }),
-    offset: fc.option(fc.constantFrom({ lo: -500, hi: 500 }, { lo: 300, hi: 1300 }), { nil: undefined }),
+    resetInMs: fc.nat(90_000),
+    tookMs: fc.nat(3000),
     waitMs: fc.option(fc.nat(9000), { nil: undefined }),
     waitFrom: fc.constantFrom('retry_after' as const, 'reset' as const, 'backoff' as const),
   })

@@ -42,8 +42,8 @@ class Machine {
 
   response(more: Partial<Observation> = {}): Observation {
     const at = this.clock.now();
-    const window = { limit: 60, remaining: 59, reset: { at: at + 60_000, clock: 'local', resolution: 1000 } } as const;
-    return { at, status: 200, refused: more.status === 429, ...window, waitFrom: 'retry_after', ...more };
+    const window = { limit: 60, remaining: 59, resetInMs: 60_000 } as const;
+    return { at, tookMs: 0, status: 200, refused: more.status === 429, ...window, waitFrom: 'retry_after', ...more };
   }
 
   get files(): string[] {

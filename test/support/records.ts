@@ -12,16 +12,17 @@ export const LEASE = 30_000;
 /** A response at `at` with 59 of 60 left, in a window that ends at `START` + 1 min. */
 const seen = (at: number, more: Partial<Observation> = {}): Observation => ({
   at,
+  tookMs: 0,
   status: 200,
   refused: false,
   limit: 60,
   remaining: 59,
-  reset: { at: START + 60_000, clock: 'local', resolution: 1000 },
+  resetInMs: START + 60_000 - at,
   waitFrom: 'backoff',
   ...more,
 });
 
-const NO_HEADERS = { limit: undefined, remaining: undefined, reset: undefined };
+const NO_HEADERS = { limit: undefined, remaining: undefined, resetInMs: undefined };
 
 /** A success without rate-limit headers. */
 const bare = (at: number, more: Partial<Observation> = {}): Observation => seen(at, { ...NO_HEADERS, ...more });
@@ -55,7 +56,10 @@ export function play(history: string, state = initialState()): KeyState {
   for (const step of history.split(', ')) {
     const [time, what = '', ...words] = step.split(' ');
     const at = START + Number(time);
-    const more = Object.assign({}, ...words.filter((word) => word.includes('=')).map(factOf)) as Partial<Observation>;
+    const more = Object.assign(
+      {},
+      ...words.filter((word) => word.includes('=')).map((word) => factOf(word, at)),
+    ) as Partial<Observation>;
     const response = { ok: seen, bare, 429: refused }[what];
     if (what === 'is') expect(admit(state, at), step).toEqual(admission(words));
     else if (what === 'grants') expect(grants(state, at), step).toBe(Number(words[0]));
@@ -70,22 +74,17 @@ export function play(history: string, state = initialState()): KeyState {
   return state;
 }
 
-function factOf(word: string): Partial<Observation> {
+// A reset is given in milliseconds since START.
+function factOf(word: string, at: number): Partial<Observation> {
   const [name, value = ''] = word.split('=');
   const number = value === 'none' ? undefined : Number(value);
-  const reset = (clock: 'service' | 'local', resolution: number): Partial<Observation> => ({
-    reset: number === undefined ? undefined : { at: START + number, clock, resolution },
-  });
   if (name === 'left') return { remaining: number };
   if (name === 'limit') return { limit: number };
-  if (name === 'reset') return reset('service', 1000);
-  if (name === 'exact-reset') return reset('service', 1);
-  if (name === 'local-reset') return reset('local', 1000);
+  if (name === 'reset') return { resetInMs: number === undefined ? undefined : START + number - at };
   if (name === 'wait') return { waitMs: number };
+  if (name === 'took') return { tookMs: Number(value) };
   if (name === 'from') return { waitFrom: value as Observation['waitFrom'] };
-  if (name === 'status') return { status: Number(value) };
-  const [lo = 0, hi = 0] = value.split('..').map(Number);
-  return { offset: { lo, hi } };
+  return { status: Number(value) };
 }
 
 function admission([what, until]: readonly string[]): object {
