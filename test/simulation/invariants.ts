@@ -36,10 +36,9 @@ class Seen {
   errors = 0;
   /** Consecutive lists without a response. */
   failed = 0;
-  /** Refusals in a row, those of requests in flight together counted once; when the last was received, and its wait ends. */
+  /** Refusals in a row, those of requests in flight together counted once; when the last was received. */
   row = 0;
   rowAt = -1;
-  rowEnds = -1;
   /** When the wait ends that a 503 to a list stated. */
   pausedUntil = -1;
   /** Creates that were answered with 403. */
@@ -79,7 +78,7 @@ const NEWS_MS = 2500;
 const BACKOFF_MS = 8000;
 /** The longest time from the head of a response to its end, in milliseconds. */
 const LONGEST_BODY_MS = 3;
-/** The longest time between requests without headers, and the longest floor (docs/rate-limits.md), in milliseconds. */
+/** The longest floor (docs/rate-limits.md), in milliseconds. */
 const MINUTE_MS = 60_000;
 /** Tolerance for rounding, the backoff of reads and the pauses between lists, in milliseconds. */
 const SLACK_MS = 16_000;
@@ -137,10 +136,7 @@ export class Invariants {
     const floorMs = this.#floorMs(process, key, status, sentOn, statedAt === undefined ? undefined : statedAt - now);
     const until = Math.max(waitUntil ?? now, now + floorMs);
     const wait = { key, until, heardAt: now, by: process };
-    if (status === 429) {
-      heard.refusal = { ...wait, probes: new Map() };
-      seen.rowEnds = Math.max(seen.rowEnds, until);
-    }
+    if (status === 429) heard.refusal = { ...wait, probes: new Map() };
     if (status === 503 && isList) seen.pausedUntil = waitUntil ?? now;
     else if (status === 503 || status === 429) this.#waits.push(wait);
     const statedMs = (waitUntil ?? now) - now;
@@ -216,7 +212,7 @@ export class Invariants {
       heard.passedAt = now;
     }
     if (status !== 429) return 0;
-    if (heard.passedAt >= seen.rowAt || now - seen.rowEnds > MINUTE_MS) seen.row = 0;
+    if (heard.passedAt >= seen.rowAt) seen.row = 0;
     const isTogether = sentOn <= seen.rowAt;
     if (!isTogether) seen.row++;
     seen.rowAt = now;
@@ -244,12 +240,11 @@ export class Invariants {
 
   // Checks the time until a request is allowed, whichever process received the responses.
   #checkUntil({ machine, activeAt }: SimulatedProcess, what: string, ms: number): void {
-    const { scheduler, service } = this.#options;
+    const { scheduler } = this.#options;
     // A clock that has been set since the head of the last response differs from the one that determined the time.
     if (machine.jumps.some((jumpedAt) => jumpedAt >= activeAt - LONGEST_BODY_MS)) return;
     const { until, refusals } = this.#stated;
-    const gapMs = service.manners.headers ? 0 : MINUTE_MS;
-    const late = ms - Math.max(1.1 * floorOf(refusals), gapMs, until - scheduler.now) - SLACK_MS;
+    const late = ms - Math.max(1.1 * floorOf(refusals), until - scheduler.now) - SLACK_MS;
     if (late > 0) this.violate(`${what} ${seconds(late)} later than the service asks for`);
   }
 
