@@ -54,7 +54,7 @@ function library(name: string, title: string, announced: boolean, limit = 20, wi
     announced,
     window: limit,
     // The reset of a one-second window is rounded by as much as its length.
-    bound: announced ? (windowMs <= 1000 ? 2.1 : 1.5) : 2,
+    bound: announced ? (windowMs <= 1000 ? 3.1 : 1.5) : 2,
     optimumMs: (requests) => (Math.ceil(requests / limit) - 1) * windowMs,
     start: (directory) => startService(directory, name.replace(/-fast$/, ''), limit, windowMs),
   };

@@ -88,7 +88,9 @@ function missesOf(scenario: Scenario, { race, seen, created, duplicates, makespa
     misses.push(`${name}: ${seen.inside} sent inside a wait`);
   if (duplicates > 0) misses.push(`${name}: ${duplicates} duplicates`);
   if (created !== possible) misses.push(`${name}: ${created} of ${possible} created`);
-  const late = !scenario.foreign && makespanMs > optimumMs * 1.03 + 2000;
+  // The guard and the resolution of Date cost up to two seconds in each window.
+  const windows = Math.ceil(race.requests / race.service.limit);
+  const late = !scenario.foreign && makespanMs > optimumMs * 1.03 + 2000 * windows;
   if (late) misses.push(`${name}: ${makespanMs} ms, optimum ${optimumMs} ms`);
   return misses;
 }
