@@ -94,12 +94,19 @@ function countOf(some: readonly { readonly name: string }[]): (name: string) => 
   return (name) => counts.get(name) ?? 0;
 }
 
-/** @returns the category whose name the service may have made of `name` by truncating or folding; otherwise the first */
-export function nearest(name: string, categories: Listed): Pick<Category, 'id' | 'name'> | undefined {
-  const sent = fold(name);
-  const isAlike = (other: string): boolean => other !== '' && (sent.startsWith(other) || other.startsWith(sent));
-  const one = categories.find((category) => sent !== '' && isAlike(fold(category.name))) ?? categories[0];
-  return one && { id: one.id, name: one.name };
+/**
+ * Folds the names once, since thousands of rows may be unknown.
+ * @returns finds the category whose name the service may have made of a name by truncating or folding; otherwise the first
+ */
+export function nearestOf(categories: Listed): (name: string) => Pick<Category, 'id' | 'name'> | undefined {
+  const candidates = categories.map(({ id, name }) => ({ id, name, folded: fold(name) }));
+  return (name) => {
+    const sent = fold(name);
+    const isAlike = ({ folded }: { folded: string }): boolean =>
+      folded !== '' && (sent.startsWith(folded) || folded.startsWith(sent));
+    const one = (sent === '' ? undefined : candidates.find(isAlike)) ?? candidates[0];
+    return one && { id: one.id, name: one.name };
+  };
 }
 
 // Keeps letters and digits, without case, accents and HTML entities.

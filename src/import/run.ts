@@ -4,7 +4,7 @@ import { PetstoreError, toPetstoreError } from '../errors.ts';
 import type { Stop } from './import-error.ts';
 import { changedName, classifyError, listLacks, noValidResponse, possibleDuplicates } from './import-error.ts';
 import type { Fetched, ListOptions } from './list.ts';
-import { fetchList, firstList, keyOf, matchRows, nearest, tooOften } from './list.ts';
+import { fetchList, firstList, keyOf, matchRows, nearestOf, tooOften } from './list.ts';
 import type { Lock } from './lock.ts';
 import { ABANDONED_MS } from './lock.ts';
 import { ImportResults } from './results.ts';
@@ -182,8 +182,9 @@ class Run implements RunResult {
     // Even an incomplete list shows what exists.
     const before = new Set(this.#first.map(keyOf));
     const unexplained = this.#findRows(listed).filter((one) => !before.has(keyOf(one)));
+    const nearest = nearestOf(unexplained);
     for (const row of this.results.rowsIn('unknown')) {
-      const maybe = nearest(this.#row(row).name, unexplained);
+      const maybe = nearest(this.#row(row).name);
       const isMissing = isComplete && !maybe && (this.#sent.get(row) ?? 0) <= maxRetries;
       this.results.set(row, isMissing ? undefined : { state: 'unknown', maybe });
     }

@@ -1,7 +1,7 @@
 // What a list says about rows, and whether it is complete.
 import { expect, test } from 'vitest';
 import type { Category } from '../../src/api/types.ts';
-import { fetchList, nearest, tooOften } from '../../src/import/list.ts';
+import { fetchList, nearestOf, tooOften } from '../../src/import/list.ts';
 import { FakeService, named } from './fake-service.ts';
 
 const list = (...names: string[]): Category[] => names.map((name, at) => ({ id: at + 1, name }));
@@ -29,9 +29,23 @@ test.each([
   ['Fish & Chips', 'fish &amp; chips'],
   ['🐟 fish', '? fish'],
 ])('the category suggested for the unknown row "%s" is "%s", not the first one', (sent, name) => {
-  expect(nearest(sent, list('dog', name))).toEqual({ id: 2, name });
+  expect(nearestOf(list('dog', name))(sent)).toEqual({ id: 2, name });
 });
 
 test('the category suggested for an unknown row is the first if none has a similar name', () => {
-  expect([nearest('🐟', list('dog', 'cat'))?.id, nearest('dog', [])]).toEqual([1, undefined]);
+  expect([nearestOf(list('dog', 'cat'))('🐟')?.id, nearestOf([])('dog')]).toEqual([1, undefined]);
+});
+
+test('each name of a list is folded once, however many rows are unknown', () => {
+  let reads = 0;
+  const counted = list('dog', 'cat', 'cow').map(({ id, name }) => ({
+    id,
+    get name() {
+      reads++;
+      return name;
+    },
+  }));
+  const nearest = nearestOf(counted);
+  for (let row = 0; row < 100; row++) expect(nearest('cow')?.id).toBe(3);
+  expect(reads).toBeLessThanOrEqual(2 * counted.length);
 });
