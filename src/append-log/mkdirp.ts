@@ -1,5 +1,8 @@
-import { existsSync, mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** How long a log is kept after its last use, in milliseconds. */
+export const UNUSED_MS = 48 * 3_600_000;
 
 /**
  * Creates an absolute directory and its parents with mode 0700. Node's `recursive: true` never returns if a parent exists
@@ -14,5 +17,27 @@ export function mkdirp(dir: string): void {
   } catch (error) {
     // Another process created it at the same moment.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
+/**
+ * Creates the directory of a log. Before one more is created, removes those beside it that were not used for UNUSED_MS.
+ * @throws file system errors unchanged
+ */
+export function mkdirSwept(dir: string): void {
+  if (existsSync(dir)) return;
+  mkdirp(dir);
+  const oldest = statSync(dir).mtimeMs - UNUSED_MS;
+  for (const name of readdirSync(dirname(dir))) removeUnused(join(dirname(dir), name), oldest);
+}
+
+function removeUnused(dir: string, oldest: number): void {
+  try {
+    const files = readdirSync(dir).map((name) => join(dir, name));
+    // Another process has just created an empty one.
+    if (files.length === 0 || files.some((file) => statSync(file).mtimeMs >= oldest)) return;
+    rmSync(dir, { recursive: true });
+  } catch {
+    // Another process removes it, or it is not a directory.
   }
 }

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
 import type { Log, LogFormat } from '../append-log/log.ts';
+import { mkdirSwept, UNUSED_MS } from '../append-log/mkdirp.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 import { currentProcess, livenessOf } from '../append-log/process-liveness.ts';
 import type { StateServer } from '../append-log/state-server.ts';
@@ -214,6 +215,7 @@ export async function openLock(identity: string, { server, stateDir, clock }: Lo
     const place = {
       server,
       key: `petstore:{${name}}:import`,
+      ttlMs: UNUSED_MS,
       rotateAt: ROTATE_AT_RECORDS,
       freshMs: CONFIRMED_WITHIN_MS,
     };
@@ -224,7 +226,13 @@ export async function openLock(identity: string, { server, stateDir, clock }: Lo
   const toError = (error: unknown): unknown =>
     isSystemError(error) ? storageError(error, 'lock the import in', dir, 'PETSTORE_STATE_DIR') : error;
   try {
-    return new Lock(new FileLog(lockFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES }), clock, toError);
+    const own = join(dir, name);
+    mkdirSwept(own);
+    return new Lock(
+      new FileLog(lockFormat, { dir: own, name: 'lock', rotateAtBytes: ROTATE_AT_BYTES }),
+      clock,
+      toError,
+    );
   } catch (error) {
     throw toError(error);
   }

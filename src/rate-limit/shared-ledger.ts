@@ -1,4 +1,5 @@
 // The ledger of several machines, in a log on the state server (docs/fleet.md).
+import { UNUSED_MS } from '../append-log/mkdirp.ts';
 import type { StateServer } from '../append-log/state-server.ts';
 import { StreamLog } from '../append-log/stream-log.ts';
 import type { LedgerOptions } from './ledger.ts';
@@ -8,7 +9,6 @@ import { ledgerFormat } from './ledger-log.ts';
 import { LEDGER_VERSION } from './rules.ts';
 
 const ROTATE_AT = 200;
-const UNUSED_MS = 48 * 3_600_000;
 // The maximum age of the state: older state may lack a 429 that another machine received.
 const FRESH_MS = 1500;
 

@@ -1,16 +1,22 @@
 // The lock of an import: one run at a time, and how long the next one waits.
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { MemoryLog } from '../../src/append-log/log.ts';
+import { StateServer } from '../../src/append-log/state-server.ts';
+import { parseStateUrl } from '../../src/append-log/state-url.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { LockOptions, LockState } from '../../src/import/lock.ts';
 import { Lock, lockFormat, openLock } from '../../src/import/lock.ts';
 import { hasModes } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { hasStateServer, RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const URL = 'https://secret.example/v1';
+const logsIn = (dir: string): string[] =>
+  readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.log'));
+
 type Liveness = 'alive' | 'dead' | 'unknown';
 
 function options(pid: number, liveness: Liveness): LockOptions {
@@ -49,7 +55,7 @@ test.runIf(hasModes)(
     const other = await open(2, 'alive', `${URL}/`);
     const dir = join(stateDir, 'imports');
     expect(statSync(dir).mode & 0o777).toBe(0o700);
-    for (const file of readdirSync(dir)) {
+    for (const file of logsIn(dir)) {
       expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600);
       expect(`${file}${readFileSync(join(dir, file), 'utf8')}`).not.toContain('secret');
     }
@@ -59,6 +65,40 @@ test.runIf(hasModes)(
     other.assertHeld();
   },
 );
+
+test('the lock of a new base URL removes those that were not used for 48 hours, and their runs end', async () => {
+  const stateDir = tempDir();
+  const open = async (url: string): Promise<Lock> => {
+    const lock = await openLock(url, { clock: new FakeClock(), stateDir: () => stateDir });
+    await lock.acquire(options(1, 'alive'));
+    return lock;
+  };
+  const dir = join(stateDir, 'imports');
+  const old = await open('old');
+  const [unused = ''] = logsIn(dir);
+  const recent = await open('recent');
+  for (const file of logsIn(dir)) {
+    const usedAt = new Date(Date.now() - (file === unused ? 49 : 47) * 3_600_000);
+    utimesSync(join(dir, file), usedAt, usedAt);
+  }
+  await open('new');
+  expect(logsIn(dir)).toHaveLength(2);
+  recent.assertHeld();
+  // A run that was suspended for so long finds the lock free, and sends nothing.
+  expect(() => old.assertHeld()).toThrow(takenOver);
+});
+
+test.runIf(hasStateServer)('a lock on a state server expires 48 hours after its last record', async () => {
+  await using redis = await RedisServer.start();
+  const clock = new FakeClock();
+  const server = new StateServer({ address: parseStateUrl(redis.url, undefined, 'X'), clock });
+  onTestFinished(() => server.close());
+  const lock = await openLock(URL, { clock, server, stateDir: tempDir });
+  await lock.acquire(options(1, 'alive'));
+  const [, key = ''] = /(petstore:\S+)/.exec(await redis.command('KEYS', '*')) ?? [];
+  expect(Number((await redis.command('PTTL', key)).slice(1))).toBeGreaterThan(47 * 3_600_000);
+  await lock.close();
+});
 
 test.each([
   ['4 s later', 4000, 6000],
