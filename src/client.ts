@@ -109,7 +109,7 @@ export function createClient(options: ClientOptions): Client {
   const close = (): Promise<void> => (closed ??= service.close());
   return {
     categories: {
-      list: (options) => call(options, async ({ categories }) => (await categories.list()).map(plain)),
+      list: (options) => call(options, async ({ categories }) => (await categories.list()).listed.map(plain)),
       create: (category, options) =>
         call(options, async ({ categories }) => plain(await categories.create(checkCategory(category)))),
     },

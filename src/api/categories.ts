@@ -1,9 +1,10 @@
 // The category operations, list and create; every response is checked (docs/service.md, endpoints).
+import type { Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import type { HttpClient } from '../http/http-client.ts';
 import { responseError, unknownOutcome } from '../http/request-errors.ts';
 import type { HttpRequest, HttpResponse } from '../http/types.ts';
-import { decodeCreated, decodeList } from './decode.ts';
+import { decodeCreated, decodeList, isPage } from './decode.ts';
 import type { Category, NewCategory } from './types.ts';
 
 type Sender = Pick<HttpClient, 'send'>;
@@ -12,19 +13,30 @@ type Sender = Pick<HttpClient, 'send'>;
 export const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
 const CREATE: HttpRequest = { method: 'POST', path: '/categories', safe: false };
 
+/** Why a list does not prove that a category is missing. */
+export interface Flaw extends Hint {
+  readonly reason: string;
+}
+const PAGED: Flaw = { reason: 'the service sent one page of the list of categories' };
+const CACHED: Flaw = {
+  reason: 'the list of categories comes from a cache',
+  hint: 'run the same command again later',
+};
+
 export type Api = ReturnType<typeof createApi>;
 
 /** The service's operations; each throws PetstoreError. */
 export function createApi(client: Sender) {
   return {
     categories: {
-      /** `GET /categories`: every category, in the service's order. */
-      list: async () => categoriesOf(await client.send(LIST)),
-      /** `list` with `Cache-Control: no-cache`; `fromCache` is true if a cache responded anyway (`Age`). */
+      /** `GET /categories`: every category, in the service's order, unless the service sent one page. */
+      list: async () => listing(await client.send(LIST)),
+      /** `list` with `Cache-Control: no-cache`; a response of a cache (`Age`) is a flaw, too. */
       async listFresh(once = false) {
         const response = await client.send({ ...LIST, noCache: true, once });
         const { age = '0' } = response.headers;
-        return { listed: categoriesOf(response), fromCache: Number(age) !== 0 };
+        const { listed, flaw = Number(age) === 0 ? undefined : CACHED } = listing(response);
+        return { listed, flaw };
       },
       /**
        * `POST /categories`: the category as created.
@@ -50,6 +62,10 @@ export function createApi(client: Sender) {
       },
     },
   };
+}
+
+function listing(response: HttpResponse): { readonly listed: readonly Category[]; readonly flaw: Flaw | undefined } {
+  return { listed: categoriesOf(response), flaw: isPage(response) ? PAGED : undefined };
 }
 
 /** @throws PetstoreError of the kind that matches the status; `service` if the body is not a list of categories */

@@ -18,6 +18,12 @@ export function decodeList(response: HttpResponse): readonly Category[] {
   );
 }
 
+/** Whether a list is one page of several: its `Link` names the next one (RFC 8288). */
+export function isPage({ headers }: HttpResponse): boolean {
+  const links = (headers['link'] ?? '').replace(/<[^>]*>/g, '');
+  return /;\s*rel\s*=\s*"?[^";,]*\bnext\b/i.test(links);
+}
+
 /** @throws PetstoreError `service` that names the invalid field, and never quotes the response */
 export function decodeCreated(response: HttpResponse): Category {
   return decodeCategory(decodeJson(response), (what) => invalid(response, `the category ${what}`));

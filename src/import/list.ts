@@ -1,5 +1,5 @@
 // The list of categories, which says what exists: fetched until it is complete, and compared with rows.
-import type { Api } from '../api/categories.ts';
+import type { Api, Flaw } from '../api/categories.ts';
 import type { Category, NewCategory } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
 
@@ -15,9 +15,10 @@ export interface ListOptions {
 
 export interface Fetched {
   readonly listed: Listed;
-  /** The keys of the known categories that the list does not show; a list from a cache proves nothing. */
+  /** The keys of the known categories that the list does not show; a list with a flaw proves nothing. */
   readonly lacking: readonly string[];
-  /** The list comes from no cache and lacks nothing: a row that it does not show does not exist. */
+  readonly flaw: Flaw | undefined;
+  /** The list has no flaw and lacks nothing: a row that it does not show does not exist. */
   readonly isComplete: boolean;
 }
 
@@ -36,24 +37,23 @@ export async function fetchList(
   once = false,
 ): Promise<Fetched> {
   for (let attempt = 0; ; attempt++) {
-    const { listed, fromCache } = await categories.listFresh(once);
+    const { listed, flaw } = await categories.listFresh(once);
     const shown = new Set(listed.map(keyOf));
-    const lacking = fromCache ? [] : [...known].filter((key) => !shown.has(key));
-    const isComplete = !fromCache && lacking.length === 0;
+    const lacking = flaw ? [] : [...known].filter((key) => !shown.has(key));
+    const isComplete = !flaw && lacking.length === 0;
     // A cached list may show categories that have been deleted.
-    if (!fromCache) for (const key of shown) known.add(key);
+    if (!flaw) for (const key of shown) known.add(key);
     const retryMs = RETRIES_MS[attempt];
-    if (isComplete || retryMs === undefined) return { listed, lacking, isComplete };
+    if (isComplete || retryMs === undefined) return { listed, lacking, flaw, isComplete };
     await pause(retryMs, 'list');
   }
 }
 
 /** @throws PetstoreError `service` if the first list is incomplete */
 export async function firstList(options: ListOptions, known = new Set<string>()): Promise<Listed> {
-  const { listed, isComplete } = await fetchList(options, known);
-  if (isComplete) return listed;
-  const message = 'cannot tell which rows are missing: the list of categories comes from a cache';
-  throw new PetstoreError('service', message, { hint: 'try again later' });
+  const { listed, flaw } = await fetchList(options, known);
+  if (!flaw) return listed;
+  throw new PetstoreError('service', `cannot tell which rows are missing: ${flaw.reason}`, { hint: flaw.hint });
 }
 
 /**

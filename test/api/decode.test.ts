@@ -1,6 +1,6 @@
 // Decoding of responses: every digit and field is kept, and errors name the problem without quoting the response.
 import { expect, test } from 'vitest';
-import { decodeCreated, decodeList } from '../../src/api/decode.ts';
+import { decodeCreated, decodeList, isPage } from '../../src/api/decode.ts';
 import type { HttpResponse } from '../../src/http/types.ts';
 import { stringifyJson } from '../../src/json.ts';
 
@@ -52,4 +52,16 @@ test.each([
 ])('the error about the body %j with the headers %j names its media type, if known: %s', (body, headers, problem) => {
   const error = { message: `invalid response: ${problem}`, hint: 'check the base URL' };
   expect(() => list(body, headers)).toThrow(expect.objectContaining(error));
+});
+
+test.each([
+  ['</v1/categories?page=2>; rel="next"', true],
+  ['<a>; rel="prev"; title="x", <b>; title="y" ; REL = next', true],
+  ['<a>; rel="last next"', true],
+  ['<a>; rel="prev"; title="next"', false],
+  ['<a;rel=next>; rel="prev"', false],
+  ['<a>; rel=prev; title=next', false],
+  ['', false],
+])('a list with the header `Link: %s` is one page of several: %s', (link, is) => {
+  expect([isPage(response('[]', { link })), isPage(response('[]'))]).toEqual([is, false]);
 });

@@ -37,9 +37,11 @@ test('a mutated body is decoded to categories or fails with the kind of its requ
   await fc.assert(
     fc.asyncProperty(cases, async ([body, status, kind]) => {
       const { list, create } = createApi(responding(status, body)).categories;
-      const result = await (status === 201 ? create({ name: 'x' }) : list()).catch((error: PetstoreError) => {
-        expect(error).toMatchObject({ name: 'PetstoreError', kind });
-      });
+      const result = await (status === 201 ? create({ name: 'x' }) : list().then(({ listed }) => listed)).catch(
+        (error: PetstoreError) => {
+          expect(error).toMatchObject({ name: 'PetstoreError', kind });
+        },
+      );
       if (![result ?? []].flat().every(isCategory)) throw new Error('not categories');
       stringifyJson(result);
     }),

@@ -120,7 +120,7 @@ export class FakeService {
     );
     const isAlive = (): boolean => !killed.signal.aborted;
     const alive = <T>(value: T): T | Promise<never> => (isAlive() ? value : new Promise<never>(() => undefined));
-    const listFresh = async (): Promise<{ listed: readonly Category[]; fromCache: boolean }> => {
+    const listFresh: Api['categories']['listFresh'] = async () => {
       await this.#delay(60);
       await alive(undefined);
       this.script.onList?.(by, kill);
@@ -129,7 +129,7 @@ export class FakeService {
       const listed = (this.script.show?.([...this.items], at, seen) ?? this.items).map(visible);
       if (!fromCache) for (const { id } of listed) seen.add(id);
       await this.#delay(60);
-      return alive({ listed, fromCache });
+      return alive({ listed, flaw: fromCache ? { reason: 'cached' } : undefined });
     };
     const create = async (row: NewCategory, beforeSend?: () => void): Promise<Category> => {
       await this.#delay(20);
@@ -157,8 +157,7 @@ export class FakeService {
       seen.add(this.#latest.id);
       return { ...visible(this.#latest), ...(this.script.echoes && { name: row.name }) };
     };
-    const list = async (): Promise<readonly Category[]> => (await listFresh()).listed;
-    return { api: { list, listFresh, create }, crashed, isAlive };
+    return { api: { list: listFresh, listFresh, create }, crashed, isAlive };
   }
 
   #delay(ms: number): Promise<unknown> {

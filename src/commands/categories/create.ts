@@ -61,13 +61,13 @@ list before you retry.`,
     })
     .action(handlerOf(async () => createAction));
 
-// A cached list may show that a category exists, but not that it is missing.
+// A list with a flaw may show that a category exists, but not that it is missing.
 async function findCategory(categories: Api['categories'], name: string): Promise<Category | undefined> {
-  const { listed, fromCache } = await categories.listFresh();
+  const { listed, flaw } = await categories.listFresh();
   const found = listed.find((category) => category.name === name);
-  if (found || !fromCache) return found;
-  const message = `cannot tell whether category ${quoted({ name })} exists: the list of categories comes from a cache`;
-  throw new PetstoreError('service', message, { hint: 'run the same command again later' });
+  if (found || !flaw) return found;
+  const message = `cannot tell whether category ${quoted({ name })} exists: ${flaw.reason}`;
+  throw new PetstoreError('service', message, { hint: flaw.hint });
 }
 
 function quoted({ name }: NewCategory): string {

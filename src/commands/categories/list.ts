@@ -46,7 +46,9 @@ ndjson formats.`,
     .action(handlerOf(async () => ({ view: listView, run: listCategories })));
 
 async function listCategories(session: Session, options: ListOptions): Promise<readonly Category[]> {
-  const categories = filterAndSort(await (await session.api()).categories.list(), options);
+  const { listed, flaw } = await (await session.api()).categories.list();
+  if (flaw) await session.warn(flaw.reason);
+  const categories = filterAndSort(listed, options);
   if (categories.length === 0) await session.notice('No categories found');
   return categories;
 }

@@ -20,15 +20,23 @@ test('`create --if-missing` creates a category once and reports a different desc
   expect(JSON.parse(different.err)).toEqual({ warning: { message } });
 });
 
-test('`create --if-missing` creates nothing if the list comes from a cache and lacks the category', async () => {
-  const service = await startHttpFake(() => ({ body: [{ id: 1, name: 'cat' }], headers: { age: '30' } }));
+test.each<[string, Record<string, string>, RegExp]>([
+  ['comes from a cache', { age: '30' }, /exists: .* from a cache\nhint: .* again later\n$/],
+  [
+    'is one page',
+    { link: '</v1/categories?page=2>; rel="next"' },
+    /exists: the service sent one page of the list[^\n]*\n$/,
+  ],
+])('`create --if-missing` creates nothing if the list %s and lacks the category', async (_what, headers, text) => {
+  const service = await startHttpFake(() => ({ body: [{ id: 1, name: 'cat' }], headers }));
   onTestFinished(service.close);
   const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'sk_test_Abcdef0123456789' };
   const ifMissing = (name: string) =>
     inProcess(['categories', 'create', '--name', name, '--if-missing', '-q'], { dir: tempDir(), env });
   const { code, out, err } = await ifMissing('dog');
   expect([code, out]).toEqual([7, '']);
-  expect(err).toMatch(/^error: cannot tell whether category "dog" exists: .* from a cache\nhint: .* again later\n$/);
+  expect(err).toMatch(/^error: cannot tell whether category "dog" /);
+  expect(err).toMatch(text);
   expect(await ifMissing('cat')).toMatchObject({ code: 0, out: 'Category "cat" already exists (id 1)\n' });
   expect(service.requests).toMatchObject(
     ['dog', 'cat'].map(() => ({ method: 'GET', headers: { 'cache-control': 'no-cache' } })),
