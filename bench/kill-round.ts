@@ -181,6 +181,8 @@ async function untilTakenOver(at: Place): Promise<void> {
   const dir = join(at.env['PETSTORE_STATE_DIR'] ?? '', 'imports');
   await until(() => {
     const files = existsSync(dir) ? readdirSync(dir, { recursive: true, encoding: 'utf8' }) : [];
-    return files.some((file) => file.endsWith('.log') && /"after":"[^"]/.test(readFileSync(join(dir, file), 'utf8')));
+    return files.some(
+      (file) => file.endsWith('.log') && /"revision":"[^"]/.test(readFileSync(join(dir, file), 'utf8')),
+    );
   });
 }

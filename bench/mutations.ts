@@ -57,8 +57,11 @@ export const OF_WORLDS: Readonly<Record<string, readonly (readonly [from: string
     ["if (means === 'rejected' || means === 'unsent') return true;", "if (means !== 'slow') return true;"],
     ['slow: Math.max(LOST_MS, timeoutMs)', 'slow: LOST_MS'],
     ['<= maxRetries;', '<= maxRetries + 1;'],
-    ["    await pause(lock.busyMs, 'requests');\n    const { listed, isComplete }", '    const { listed, isComplete }'],
-    ["    await pause(lock.busyMs, 'requests');\n    this.#first", '    this.#first'],
+    [
+      "    await pause(lock.drainMs, 'requests');\n    const { listed, isComplete }",
+      '    const { listed, isComplete }',
+    ],
+    ["    await pause(lock.drainMs, 'requests');\n    this.#first", '    this.#first'],
   ],
   'import/list.ts': [['const isComplete = !fromCache && lacking.length === 0;', 'const isComplete = !fromCache;']],
   'import/lock.ts': [

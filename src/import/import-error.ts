@@ -12,8 +12,8 @@ const SPELLING = 'if a possible match is the row, use its spelling in the file b
 /** Why a run ended before every row was done. */
 export interface Stop {
   readonly error: PetstoreError;
-  /** Another import of the same file may create rows twice: this error comes first, and its hint says so. */
-  readonly isFinal: boolean;
+  /** It is unsafe to import the same file again, which may create rows twice: this error comes first, and its hint says so. */
+  readonly isUnsafe: boolean;
 }
 
 /** The effect of a failed create on its row, and whether it ends the run because other rows would fail too. */
@@ -73,9 +73,9 @@ export function importError(
 }
 
 // Any other exit code would mean that nothing was changed, or that it is enough to wait.
-function outranksUnknown({ error: { kind, status = 0 }, isFinal }: Stop): boolean {
+function outranksUnknown({ error: { kind, status = 0 }, isUnsafe }: Stop): boolean {
   const isRedirect = kind === 'service' && status >= 300 && status < 400;
-  return isFinal || isRedirect || ['interrupted', 'auth', 'storage', 'internal'].includes(kind);
+  return isUnsafe || isRedirect || ['interrupted', 'auth', 'storage', 'internal'].includes(kind);
 }
 
 // The first worker to stop may have waited while a create was in flight.

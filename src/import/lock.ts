@@ -1,4 +1,5 @@
-// The lock of a base URL: one import at a time, and how long the next one waits for the creates of the last (docs/import.md).
+// The lock of a base URL: one import at a time, and the drain of its creates (docs/import.md): how long the service may still
+// process those that were sent.
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
@@ -12,8 +13,8 @@ import { isSystemError, PetstoreError, storageError } from '../errors.ts';
 
 /** How often a run records that it is alive, in milliseconds. */
 export const BEAT_MS = 3000;
-/** How long creates of a run without an end may be on their way, in milliseconds since its last record. */
-export const ABANDONED_MS = 10_000;
+/** The drain of a run without an end, in milliseconds since its last record. */
+export const DRAIN_MS = 10_000;
 /** A run whose process cannot be seen counts as dead after this long without a record, in milliseconds. */
 const SILENCE_MS = 60_000;
 /** A run on a state server must have read the lock within this time: half of SILENCE_MS. */
@@ -23,28 +24,29 @@ const ROTATE_AT_BYTES = 64 * 1024;
 const ROTATE_AT_RECORDS = 1000;
 
 export interface LockState {
-  /** The run that imports; after it took the lock, it waits so long for the creates of earlier runs. */
-  holder?: (ProcessRef & { readonly run: string; readonly waitMs: number }) | undefined;
+  /** The run that imports, and the drain of earlier runs at the time at which it took the lock. */
+  holder?: (ProcessRef & { readonly run: string; readonly drainMs: number }) | undefined;
   /** The time of the last record by the log's clock: the holder's last sign of life. */
   at: number;
-  /** How long after `at` creates may be on their way. */
-  busyMs: number;
+  /** The drain at the time `at`. */
+  drainMs: number;
 }
 
-// `acquire` takes a free lock or that of a dead run; void if another run was quicker, or the dead one has written.
+// `acquire` takes a free lock or that of a dead run; void if the lock has another revision: another run was quicker, or the
+// dead one has written.
 type LockRecord = { readonly run: string; readonly at: number } & (
-  | { readonly kind: 'acquire'; readonly process: ProcessRef; readonly after: string }
-  | { readonly kind: 'beat' | 'release'; readonly busyMs: number }
+  | { readonly kind: 'acquire'; readonly process: ProcessRef; readonly revision: string }
+  | { readonly kind: 'beat' | 'release'; readonly drainMs: number }
   | { readonly kind: 'state'; readonly state: LockState }
 );
 
-// The holder and its last sign of life; '' if the lock is free.
-function signOf({ holder, at }: LockState): string {
+// Changes with the holder and its signs of life; '' if the lock is free.
+function revisionOf({ holder, at }: LockState): string {
   return holder ? `${holder.run} ${at}` : '';
 }
 
 export const lockFormat: LogFormat<LockState> = {
-  initial: () => ({ at: 0, busyMs: 0 }),
+  initial: () => ({ at: 0, drainMs: 0 }),
   apply(state, text, serverTime) {
     const record = JSON.parse(text) as LockRecord;
     const { holder } = state;
@@ -55,13 +57,13 @@ export const lockFormat: LogFormat<LockState> = {
     const { run } = record;
     const at = serverTime ?? record.at;
     if (record.kind === 'acquire') {
-      if (record.after !== signOf(state)) return;
-      // At most `busyMs`, if the clock was set back.
-      const waitMs = Math.min(Math.max(0, state.at + state.busyMs - at), state.busyMs);
-      Object.assign(state, { holder: { ...record.process, run, waitMs }, at, busyMs: Math.max(ABANDONED_MS, waitMs) });
+      if (record.revision !== revisionOf(state)) return;
+      // At most `drainMs`, if the clock was set back.
+      const drainMs = Math.min(Math.max(0, state.at + state.drainMs - at), state.drainMs);
+      Object.assign(state, { holder: { ...record.process, run, drainMs }, at, drainMs: Math.max(DRAIN_MS, drainMs) });
     } else if (holder?.run !== run) return;
-    else if (record.kind === 'beat') Object.assign(state, { at, busyMs: Math.max(ABANDONED_MS, record.busyMs) });
-    else Object.assign(state, { holder: undefined, at, busyMs: record.busyMs });
+    else if (record.kind === 'beat') Object.assign(state, { at, drainMs: Math.max(DRAIN_MS, record.drainMs) });
+    else Object.assign(state, { holder: undefined, at, drainMs: record.drainMs });
   },
   snapshot: (state) => [JSON.stringify({ kind: 'state', state })],
 };
@@ -88,8 +90,8 @@ export class Lock {
   #stopBeat: () => void = () => undefined;
   /** Why the last beat was not recorded. */
   #failure: unknown;
-  /** Until when creates may be on their way, by the monotonic clock. */
-  #busyUntil = Number.NEGATIVE_INFINITY;
+  /** The end of the drain, by the monotonic clock. */
+  #drainedAt = Number.NEGATIVE_INFINITY;
 
   /**
    * @param log is closed with the lock
@@ -101,16 +103,16 @@ export class Lock {
     this.#toError = toError;
   }
 
-  /** How long creates of this run or an earlier one may still be on their way, in milliseconds. */
-  get busyMs(): number {
-    return Math.max(0, this.#busyUntil - this.#clock.monotonic());
+  /** The drain of this run and of earlier ones, in milliseconds from now. */
+  get drainMs(): number {
+    return Math.max(0, this.#drainedAt - this.#clock.monotonic());
   }
 
   /** Waits until no other run imports to this base URL, and takes the lock. */
   async acquire(options: LockOptions): Promise<void> {
     try {
       await this.#acquire(options);
-      this.mayArrive(this.#log.last().holder?.waitMs ?? 0);
+      this.extendDrain(this.#log.last().holder?.drainMs ?? 0);
       // This process may have been suspended while it took the lock, and is about to count as dead.
       await this.#append(this.#record('beat'));
     } catch (error) {
@@ -130,11 +132,11 @@ export class Lock {
       if (holder?.run === this.#run) return;
       const now = this.#clock.monotonic();
       // Measure the silence on this machine: the other one's clock may differ.
-      if (signOf(state) !== seen) since = now;
-      seen = signOf(state);
+      if (revisionOf(state) !== seen) since = now;
+      seen = revisionOf(state);
       const liveness = holder ? judge(holder) : 'dead';
       if (liveness === 'dead' || (liveness === 'unknown' && now - since >= SILENCE_MS)) {
-        await this.#append({ kind: 'acquire', process: self, after: seen });
+        await this.#append({ kind: 'acquire', process: self, revision: seen });
         continue;
       }
       if (holder && !isReported) onWait?.(holder);
@@ -143,11 +145,11 @@ export class Lock {
     }
   }
 
-  /** Call after a create without a valid response, which may be on its way for so long. */
-  mayArrive(ms: number): void {
-    this.#busyUntil = Math.max(this.#busyUntil, this.#clock.monotonic() + ms);
+  /** Call after a create without a valid response, which the service may process for so long. */
+  extendDrain(ms: number): void {
+    this.#drainedAt = Math.max(this.#drainedAt, this.#clock.monotonic() + ms);
     // The next run must know even if this one is killed before the next beat.
-    if (ms > ABANDONED_MS) this.#beat();
+    if (ms > DRAIN_MS) this.#beat();
   }
 
   /**
@@ -169,7 +171,7 @@ export class Lock {
     throw new PetstoreError('storage', message, { hint: 'run the same command again to create the missing rows' });
   }
 
-  /** Releases the lock; the next run waits for creates that may still be on their way. Throws the log's own errors. */
+  /** Releases the lock; the next run waits for the drain. Throws the log's own errors. */
   async close(): Promise<void> {
     this.#stopBeat();
     try {
@@ -187,7 +189,7 @@ export class Lock {
   }
 
   #record(kind: 'beat' | 'release'): object {
-    return { kind, busyMs: Math.ceil(this.busyMs) };
+    return { kind, drainMs: Math.ceil(this.drainMs) };
   }
 
   async #append(record: object): Promise<void> {

@@ -6,7 +6,7 @@ import { changedName, classifyError, listLacks, noValidResponse, possibleDuplica
 import type { Fetched, ListOptions } from './list.ts';
 import { fetchList, firstList, keyOf, matchRows, nearestOf, tooOften } from './list.ts';
 import type { Lock } from './lock.ts';
-import { ABANDONED_MS } from './lock.ts';
+import { DRAIN_MS } from './lock.ts';
 import { ImportResults } from './results.ts';
 
 /** How long a create may be on its way after its response was lost. */
@@ -71,14 +71,14 @@ class Run implements RunResult {
   }
 
   /** The first stop counts, unless another import would create rows twice after this one. */
-  end(error: unknown, isFinal = false): void {
-    if (!this.stop || (isFinal && !this.stop.isFinal)) this.stop = { error: toPetstoreError(error), isFinal };
+  end(error: unknown, isUnsafe = false): void {
+    if (!this.stop || (isUnsafe && !this.stop.isUnsafe)) this.stop = { error: toPetstoreError(error), isUnsafe };
     this.#stopped.abort(new PetstoreError('interrupted', 'the import was stopped'));
   }
 
   async begin(): Promise<void> {
     const { lock, pause, onProgress } = this.#options;
-    await pause(lock.busyMs, 'requests');
+    await pause(lock.drainMs, 'requests');
     this.#first = await firstList(this.#options, this.#known);
     this.#findRows(this.#first);
     onProgress(this.results);
@@ -88,7 +88,7 @@ class Run implements RunResult {
   async createAll(): Promise<void> {
     while (this.results.pending > 0) {
       const isBroken = await this.#sendMissing();
-      if (this.stop && !this.stop.isFinal) return;
+      if (this.stop && !this.stop.isUnsafe) return;
       if (this.results.counts.unknown > 0) await this.#lookUp();
       if (this.stop) return;
       // The rows that stay unknown were sent `maxRetries` times more.
@@ -147,7 +147,7 @@ class Run implements RunResult {
       if (isFatal) this.end(error);
       if (means === 'rejected') this.results.set(row, { state: 'failed', error: toPetstoreError(error) });
       if (means === 'rejected' || means === 'unsent') return true;
-      return this.#doubt(row, { lost: LOST_MS, slow: Math.max(LOST_MS, timeoutMs), aborted: ABANDONED_MS }[means]);
+      return this.#doubt(row, { lost: LOST_MS, slow: Math.max(LOST_MS, timeoutMs), aborted: DRAIN_MS }[means]);
     }
   }
 
@@ -170,14 +170,14 @@ class Run implements RunResult {
   // A list can tell `ms` from now.
   #doubt(row: number, ms: number): false {
     this.results.set(row, { state: 'unknown' });
-    this.#options.lock.mayArrive(ms);
+    this.#options.lock.extendDrain(ms);
     return false;
   }
 
   // Looks up every uncertain row; rows that a complete list lacks are pending again, up to `maxRetries` times.
   async #lookUp(): Promise<void> {
     const { lock, pause, maxRetries, onProgress } = this.#options;
-    await pause(lock.busyMs, 'requests');
+    await pause(lock.drainMs, 'requests');
     const { listed, isComplete } = await this.#list();
     // Even an incomplete list shows what exists.
     const before = new Set(this.#first.map(keyOf));

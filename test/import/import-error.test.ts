@@ -16,7 +16,7 @@ const DOCUMENT: ImportDocument = {
 };
 
 function ended(given: Partial<ImportDocument>, stopError?: PetstoreError) {
-  const stop = stopError && { error: stopError, isFinal: false };
+  const stop = stopError && { error: stopError, isUnsafe: false };
   const error = importError({ ...DOCUMENT, ...given }, stop, ['categories', 'import', 'my file.csv', '-p', 'staging']);
   return error && completeHint(error, world([], { platform: 'linux' }), { profile: 'staging' });
 }
@@ -76,13 +76,13 @@ test("an import's error keeps code, status and time to retry, and its outcome is
 });
 
 test('the hint to resume an import from a pipe names no command', () => {
-  const error = importError(DOCUMENT, { error: stopped('interrupted'), isFinal: false }, undefined);
+  const error = importError(DOCUMENT, { error: stopped('interrupted'), isUnsafe: false }, undefined);
   expect(error?.facts).toMatchObject({ hint: 'run the same command with the same rows to resume', command: undefined });
 });
 
 test('an error after which the same file must not be imported again comes before unknown rows', () => {
   const error = listLacks(2, true);
-  expect(importError(DOCUMENT, { error, isFinal: true }, [])).toBe(error);
+  expect(importError(DOCUMENT, { error, isUnsafe: true }, [])).toBe(error);
 });
 
 test.each<[ErrorKind, object, string, boolean]>([

@@ -104,12 +104,12 @@ test.each([
   ['4 s later', 4000, 6000],
   ['10 s later', 10_000, 0],
   ['an hour earlier, because the clock was set back', -3_600_000, 10_000],
-])('a run whose process has died is taken over immediately; %s, the next one waits', async (_when, ms, waitMs) => {
+])('a run whose process has died is taken over immediately; %s, the next one waits', async (_when, ms, drainMs) => {
   const { clock, acquire } = shared();
   const first = await acquire(11);
   clock.at += ms;
   const second = await acquire(12);
-  expect(second.busyMs).toBe(waitMs);
+  expect(second.drainMs).toBe(drainMs);
   second.assertHeld();
   expect(() => first.assertHeld()).toThrow(takenOver);
   await first.close();
@@ -118,11 +118,11 @@ test.each([
 
 test('a run waits as long as the service may process creates of a killed run, even if another run was killed in between', async () => {
   const { clock, acquire } = shared();
-  (await acquire(11)).mayArrive(45_000);
+  (await acquire(11)).extendDrain(45_000);
   await clock.sleep(5000);
-  expect((await acquire(12)).busyMs).toBe(40_000);
+  expect((await acquire(12)).drainMs).toBe(40_000);
   await clock.sleep(1000);
-  expect((await acquire(13)).busyMs).toBe(39_000);
+  expect((await acquire(13)).drainMs).toBe(39_000);
 });
 
 test('a run whose process cannot be seen is taken over after 60 s without a record', async () => {
@@ -167,9 +167,13 @@ function appendTo(log: MemoryLog<LockState>, ...records: readonly object[]): Loc
 }
 
 test.each<[string, string, object[]]>([
-  ['of two runs that take the lock at the same time, the first', 'a', [{ after: '' }, { after: '', run: 'b' }]],
-  ['the run that takes the lock of a dead one', 'b', [{ after: '' }, { after: 'a 5', run: 'b' }]],
-  ['a run that seemed dead but has written', 'a', [{ after: '' }, { kind: 'beat', at: 7 }, { after: 'a 5', run: 'b' }]],
+  ['of two runs that take the lock at the same time, the first', 'a', [{ revision: '' }, { revision: '', run: 'b' }]],
+  ['the run that takes the lock of a dead one', 'b', [{ revision: '' }, { revision: 'a 5', run: 'b' }]],
+  [
+    'a run that seemed dead but has written',
+    'a',
+    [{ revision: '' }, { kind: 'beat', at: 7 }, { revision: 'a 5', run: 'b' }],
+  ],
 ])('%s holds the lock', (_what, holder, records) => {
   expect(appendTo(new MemoryLog(lockFormat), ...records).holder?.run).toBe(holder);
 });
@@ -177,10 +181,10 @@ test.each<[string, string, object[]]>([
 test('a rotation keeps the holder, its last sign of life, and the wait', () => {
   const log = new MemoryLog(lockFormat);
   const rotated = (): LockState => new MemoryLog(lockFormat, lockFormat.snapshot(log.last())).last();
-  appendTo(log, { after: '' }, { kind: 'beat', at: 7, busyMs: 30_000 });
-  expect(rotated()).toEqual({ holder: { ...process, run: 'a', waitMs: 0 }, at: 7, busyMs: 30_000 });
-  appendTo(log, { kind: 'release', at: 9, busyMs: 2000 });
-  expect(rotated()).toEqual({ at: 9, busyMs: 2000 });
+  appendTo(log, { revision: '' }, { kind: 'beat', at: 7, drainMs: 30_000 });
+  expect(rotated()).toEqual({ holder: { ...process, run: 'a', drainMs: 0 }, at: 7, drainMs: 30_000 });
+  appendTo(log, { kind: 'release', at: 9, drainMs: 2000 });
+  expect(rotated()).toEqual({ at: 9, drainMs: 2000 });
 });
 
 test('a run records every 3 s that it is alive, and sends nothing while it cannot', async () => {
