@@ -170,7 +170,8 @@ async function count({ bin, at, names }: Scene): Promise<{ duplicates: number; m
   const surplus = new Map<string, number>();
   const add = (name: string, by: number): unknown => surplus.set(name, (surplus.get(name) ?? 0) + by);
   for (const { name } of JSON.parse(listed.out) as { name: string }[]) add(name, 1);
-  for (const name of names) add(name, -1);
+  // Rows that repeat a name are skipped.
+  for (const name of new Set(names)) add(name, -1);
   const counts = [...surplus.values()];
   const sum = (some: readonly number[]): number => some.reduce((total, each) => total + each, 0);
   return { duplicates: sum(counts.filter((each) => each > 0)), missing: -sum(counts.filter((each) => each < 0)) };

@@ -58,10 +58,10 @@ export const OF_WORLDS: Readonly<Record<string, readonly (readonly [from: string
     ['slow: Math.max(LOST_MS, timeoutMs)', 'slow: LOST_MS'],
     ['<= maxRetries;', '<= maxRetries + 1;'],
     [
-      "    await pause(lock.drainMs, 'requests');\n    const { listed, isComplete }",
-      '    const { listed, isComplete }',
+      "    await pause(lock.drainMs, 'requests');\n    const { unexplained, isComplete }",
+      '    const { unexplained, isComplete }',
     ],
-    ["    await pause(lock.drainMs, 'requests');\n    this.#first", '    this.#first'],
+    ["    await pause(lock.drainMs, 'requests');\n    const listed", '    const listed'],
   ],
   'import/list.ts': [['const isComplete = !fromCache && lacking.length === 0;', 'const isComplete = !fromCache;']],
   'import/lock.ts': [

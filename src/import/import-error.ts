@@ -47,7 +47,7 @@ export function changedName(name: string, changed: string): PetstoreError {
 
 export function possibleDuplicates(names: readonly string[]): PetstoreError {
   const which = names.slice(0, MOST_NAMED).map(quoted).join(', ');
-  return new PetstoreError('unknown_outcome', `the list shows more categories than rows: ${which}`, { hint: COMPARE });
+  return new PetstoreError('unknown_outcome', `the list shows several categories named ${which}`, { hint: COMPARE });
 }
 
 export function noValidResponse(): PetstoreError {

@@ -1,6 +1,6 @@
-// The list of categories, which says what exists: fetched until it is complete, and compared with rows.
+// The list of categories, which says what exists: fetched until it is complete.
 import type { Api, Flaw } from '../api/categories.ts';
-import type { Category, NewCategory } from '../api/types.ts';
+import type { Category } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
 
 type Listed = readonly Category[];
@@ -29,20 +29,20 @@ export function keyOf({ id }: Category): string {
 
 /**
  * Fetches a list, and again after 2 s and 4 s if it is incomplete.
- * @param known the keys of all categories that a list or a response has shown; those of the new list are added
+ * @param known all categories that a list or a response has shown, by their keys; those of the new list are added
  */
 export async function fetchList(
   { categories, pause }: ListOptions,
-  known: Set<string>,
+  known: Map<string, unknown>,
   once = false,
 ): Promise<Fetched> {
   for (let attempt = 0; ; attempt++) {
     const { listed, flaw } = await categories.listFresh(once);
     const shown = new Set(listed.map(keyOf));
-    const lacking = flaw ? [] : [...known].filter((key) => !shown.has(key));
+    const lacking = flaw ? [] : [...known.keys()].filter((key) => !shown.has(key));
     const isComplete = !flaw && lacking.length === 0;
     // A cached list may show categories that have been deleted.
-    if (!flaw) for (const key of shown) known.add(key);
+    if (!flaw) for (const key of shown) if (!known.has(key)) known.set(key, undefined);
     const retryMs = RETRIES_MS[attempt];
     if (isComplete || retryMs === undefined) return { listed, lacking, flaw, isComplete };
     await pause(retryMs, 'list');
@@ -50,48 +50,10 @@ export async function fetchList(
 }
 
 /** @throws PetstoreError `service` if the first list is incomplete */
-export async function firstList(options: ListOptions, known = new Set<string>()): Promise<Listed> {
+export async function firstList(options: ListOptions, known: Map<string, unknown> = new Map()): Promise<Listed> {
   const { listed, flaw } = await fetchList(options, known);
   if (!flaw) return listed;
   throw new PetstoreError('service', `cannot tell which rows are missing: ${flaw.reason}`, { hint: flaw.hint });
-}
-
-/**
- * Assigns categories to rows of exactly the same name; no category is assigned twice.
- * @param open the rows to match; of rows with one name, the first come first
- */
-export function matchRows(
-  rows: readonly NewCategory[],
-  open: Iterable<number>,
-  listed: Listed,
-): ReadonlyMap<number, Category> {
-  const byName = new Map<string, Category[]>();
-  for (const one of [...listed].reverse()) {
-    if (!byName.get(one.name)?.push(one)) byName.set(one.name, [one]);
-  }
-  const found = new Map<number, Category>();
-  for (const row of open) {
-    const category = byName.get((rows[row] as NewCategory).name)?.pop();
-    if (category) found.set(row, category);
-  }
-  return found;
-}
-
-/** The names that a list shows more often than the rows and the first list explain. */
-export function tooOften(
-  names: Iterable<string>,
-  listed: Listed,
-  rows: readonly NewCategory[],
-  first: Listed,
-): string[] {
-  const [shown, wanted, before] = [countOf(listed), countOf(rows), countOf(first)];
-  return [...new Set(names)].filter((name) => shown(name) > Math.max(wanted(name), before(name)));
-}
-
-function countOf(some: readonly { readonly name: string }[]): (name: string) => number {
-  const counts = new Map<string, number>();
-  for (const { name } of some) counts.set(name, 1 + (counts.get(name) ?? 0));
-  return (name) => counts.get(name) ?? 0;
 }
 
 /**

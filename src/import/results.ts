@@ -1,4 +1,4 @@
-// The outcome of every row of an import, and its document (docs/cli.md).
+// What is known of every name of a file, and the document of an import (docs/cli.md).
 import type { Category, NewCategory } from '../api/types.ts';
 import type { PetstoreError } from '../errors.ts';
 
@@ -14,50 +14,78 @@ type OutcomeOf<State> = Outcome & { readonly state: State };
 /** Rows count from 1 in the documents. */
 export type NumberedRow = NewCategory & { readonly row: number };
 
-/** The outcomes of the rows, by zero-based index; a row without an outcome is pending. */
+/** What is known of a name; without an outcome it is pending. */
+export interface Entry {
+  /** The first row with this name. */
+  readonly row: NumberedRow;
+  /** How often it was sent. */
+  sent: number;
+  outcome: Outcome | undefined;
+}
+
+interface Skipped {
+  readonly row: number;
+  readonly name: string;
+  readonly id?: Category['id'];
+  readonly differs?: boolean;
+  /** The first row with this name. */
+  readonly repeats?: number;
+}
+
+/** The names of the rows, in the order of the file; a name is a category, and rows that repeat it are skipped. */
 export class ImportResults {
-  readonly rows: readonly NewCategory[];
-  /** The number of rows in each state. */
+  /** The number of names in each state. */
   readonly counts = { exists: 0, unknown: 0, created: 0, failed: 0 };
-  readonly #outcomes: (Outcome | undefined)[] = [];
+  readonly #entries = new Map<string, Entry>();
+  readonly #repeats: { readonly row: number; readonly of: Entry }[] = [];
 
   constructor(rows: readonly NewCategory[]) {
-    this.rows = rows;
+    for (const [at, { name, description }] of rows.entries()) {
+      const of = this.#entries.get(name);
+      const row = { row: at + 1, name, ...(description !== undefined && { description }) };
+      if (of) this.#repeats.push({ row: row.row, of });
+      else this.#entries.set(name, { row, sent: 0, outcome: undefined });
+    }
   }
 
-  /** @param outcome undefined: the row certainly does not exist */
-  set(row: number, outcome: Outcome | undefined): void {
-    const before = this.#outcomes[row];
-    if (before) this.counts[before.state]--;
+  get(name: string): Entry | undefined {
+    return this.#entries.get(name);
+  }
+
+  /** @param outcome undefined: the category certainly does not exist */
+  set(entry: Entry, outcome: Outcome | undefined): void {
+    if (entry.outcome) this.counts[entry.outcome.state]--;
     if (outcome) this.counts[outcome.state]++;
-    this.#outcomes[row] = outcome;
+    entry.outcome = outcome;
   }
 
-  stateOf(row: number): Outcome['state'] | undefined {
-    return this.#outcomes[row]?.state;
+  /** The names in a state; undefined: pending. */
+  in(state: Outcome['state'] | undefined): Entry[] {
+    return [...this.#entries.values()].filter(({ outcome }) => outcome?.state === state);
   }
 
-  /** The rows in a state, in the order of the file; undefined: pending. */
-  rowsIn(state: Outcome['state'] | undefined): number[] {
-    return [...this.rows.keys()].filter((row) => this.stateOf(row) === state);
+  /** The number of names. */
+  get total(): number {
+    return this.#entries.size;
   }
 
   get pending(): number {
     const { exists, unknown, created, failed } = this.counts;
-    return this.rows.length - exists - unknown - created - failed;
+    return this.total - exists - unknown - created - failed;
   }
 
-  numbered(row: number): NumberedRow {
-    return { row: row + 1, ...(this.rows[row] as NewCategory) };
-  }
-
-  /** Each list is in the order of the file; `pending` counts rows that were not sent, or certainly not processed. */
+  /** Each list is in the order of the file; `pending` counts names that were not sent, or certainly not processed. */
   document() {
     const created = this.#allOf('created', ({ category }) => category);
-    const skipped = this.#allOf('exists', ({ category }, { row, name, description }) => {
+    const existing = this.#allOf('exists', ({ category }, { row, name, description }): Skipped => {
       const differs = description !== undefined && description !== (category.description ?? '');
       return { row, name, id: category.id, ...(differs && { differs }) };
     });
+    const repeated = this.#repeats.map(({ row, of: { row: first, outcome } }): Skipped => {
+      const id = outcome && 'category' in outcome && { id: outcome.category.id };
+      return { row, name: first.name, ...id, repeats: first.row };
+    });
+    const skipped = [...existing, ...repeated].sort((a, b) => a.row - b.row);
     const failed = this.#allOf('failed', ({ error }, { row, name }) => {
       const { code, serviceMessage, message, status } = error;
       return { row, name, code, message: serviceMessage ?? message, status };
@@ -70,7 +98,7 @@ export class ImportResults {
     state: State,
     show: (outcome: OutcomeOf<State>, row: NumberedRow) => Shown,
   ): readonly Shown[] {
-    return this.rowsIn(state).map((row) => show(this.#outcomes[row] as OutcomeOf<State>, this.numbered(row)));
+    return this.in(state).map(({ outcome, row }) => show(outcome as OutcomeOf<State>, row));
   }
 }
 

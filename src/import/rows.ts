@@ -2,13 +2,12 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { extname, isAbsolute, join } from 'node:path';
-import type { NewCategory } from '../api/types.ts';
 import { PetstoreError, systemReason } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { Input } from '../io.ts';
 import type { InputFile } from './decode-text.ts';
 import { decodeText } from './decode-text.ts';
-import type { RowOptions } from './validate-row.ts';
+import type { FileRow, RowOptions } from './validate-row.ts';
 import { RowValidator, unusable } from './validate-row.ts';
 
 /** The largest input, in bytes; at 100,000 requests a day a larger one takes weeks. */
@@ -59,7 +58,7 @@ async function openFile(
 }
 
 /** @throws PetstoreError `usage` with every invalid row in `problems` */
-export async function readRows(file: InputFile, options: RowOptions): Promise<readonly NewCategory[]> {
+export async function readRows(file: InputFile, options: RowOptions): Promise<readonly FileRow[]> {
   const validator = new RowValidator(file.label, options);
   const text = decodeText(file, validator);
   // `[]` or a header alone is an empty list, but an empty file is an error: a command before the pipe may have failed.

@@ -4,9 +4,10 @@ import { PetstoreError, toPetstoreError } from '../errors.ts';
 import type { Stop } from './import-error.ts';
 import { changedName, classifyError, listLacks, noValidResponse, possibleDuplicates } from './import-error.ts';
 import type { Fetched, ListOptions } from './list.ts';
-import { fetchList, firstList, keyOf, matchRows, nearestOf, tooOften } from './list.ts';
+import { fetchList, firstList, keyOf, nearestOf } from './list.ts';
 import type { Lock } from './lock.ts';
 import { DRAIN_MS } from './lock.ts';
+import type { Entry } from './results.ts';
 import { ImportResults } from './results.ts';
 
 /** How long a create may be on its way after its response was lost. */
@@ -18,7 +19,7 @@ export interface RunOptions extends ListOptions {
   readonly rows: readonly NewCategory[];
   readonly lock: Lock;
   readonly concurrency: number;
-  /** How often a row is sent again after a list proved its absence. */
+  /** How often a name is sent again after a list proved its absence. */
   readonly maxRetries: number;
   readonly timeoutMs: number;
   /** Whether the quota allows one more request without a wait. */
@@ -33,7 +34,7 @@ export interface RunResult {
 }
 
 /**
- * Creates every row that the service does not list.
+ * Creates a category for each name that the service does not list.
  * @throws PetstoreError if nothing was sent
  */
 export async function runImport(options: RunOptions): Promise<RunResult> {
@@ -49,18 +50,20 @@ export async function runImport(options: RunOptions): Promise<RunResult> {
   return run;
 }
 
+interface Looked extends Fetched {
+  /** The new categories that no name of the file explains. */
+  readonly unexplained: readonly Category[];
+}
+
 class Run implements RunResult {
   readonly results: ImportResults;
   readonly #options: RunOptions;
-  /** How often each row was sent. */
-  readonly #sent = new Map<number, number>();
-  #first: readonly Category[] = [];
+  /** All categories that lists and responses have shown, by their keys, with the names of the file that they stand for. */
+  readonly #known = new Map<string, Entry | undefined>();
+  /** The keys in the first list. */
+  #before: ReadonlySet<string> = new Set();
   /** The last list after the first one. */
-  #last: Fetched | undefined;
-  /** The keys of all categories that lists and responses have shown. */
-  readonly #known = new Set<string>();
-  /** The rows that exist, by the keys of their categories. */
-  readonly #rowOf = new Map<string, number>();
+  #last: Looked | undefined;
   stop: Stop | undefined;
   /** Aborted by a stop: rows that wait for the rate limit are not sent. */
   readonly #stopped = new AbortController();
@@ -79,19 +82,20 @@ class Run implements RunResult {
   async begin(): Promise<void> {
     const { lock, pause, onProgress } = this.#options;
     await pause(lock.drainMs, 'requests');
-    this.#first = await firstList(this.#options, this.#known);
-    this.#findRows(this.#first);
+    const listed = await firstList(this.#options, this.#known);
+    this.#before = new Set(this.#known.keys());
+    this.#read(listed);
     onProgress(this.results);
   }
 
-  /** Sends and looks up in turn, until no row is left to send. */
+  /** Sends and looks up in turn, until no name is left to send. */
   async createAll(): Promise<void> {
     while (this.results.pending > 0) {
       const isBroken = await this.#sendMissing();
       if (this.stop && !this.stop.isUnsafe) return;
       if (this.results.counts.unknown > 0) await this.#lookUp();
       if (this.stop) return;
-      // The rows that stay unknown were sent `maxRetries` times more.
+      // The names that stay unknown were sent `maxRetries` times more.
       if (isBroken && this.results.counts.unknown > 0) return this.end(noValidResponse());
     }
   }
@@ -105,27 +109,26 @@ class Run implements RunResult {
       });
     }
     if (!this.#last) return;
-    const { listed, lacking } = this.#last;
-    const names = [...this.#sent.keys()].map((row) => this.#row(row).name);
-    const twice = tooOften(names, listed, this.#options.rows, this.#first);
-    if (twice.length > 0) return this.end(possibleDuplicates(twice), true);
-    const created = lacking.filter((key) => this.#createdAs(key) !== undefined);
+    const { unexplained, lacking } = this.#last;
+    const twice = unexplained.filter(({ name }) => this.results.get(name)?.outcome?.state === 'created');
+    if (twice.length > 0) return this.end(possibleDuplicates([...new Set(twice.map(({ name }) => name))]), true);
+    const created = lacking.filter((key) => this.#createdAs(key));
     if (created.length > 0) this.end(listLacks(created.length, true), true);
     else if (lacking.length > 0 && this.results.counts.unknown > 0) this.end(listLacks(lacking.length, false), true);
   }
 
-  // Sends rows with several workers. Returns true after so many lost responses in a row that a lookup must come first.
+  // Sends names with several workers. Returns true after so many lost responses in a row that a lookup must come first.
   async #sendMissing(): Promise<boolean> {
     const { concurrency, onProgress } = this.#options;
-    const rows = this.results.rowsIn(undefined).values();
+    const entries = this.results.in(undefined).values();
     let lostInARow = 0;
     const isBroken = (): boolean => lostInARow >= Math.max(concurrency, LEAST_LOST);
     const worker = async (): Promise<void> => {
       // The workers share one iterator.
       while (!this.stop && !isBroken()) {
-        const { value: row, done } = rows.next();
+        const { value: entry, done } = entries.next();
         if (done) return;
-        lostInARow = (await this.#send(row)) ? 0 : lostInARow + 1;
+        lostInARow = (await this.#send(entry)) ? 0 : lostInARow + 1;
         onProgress(this.results);
       }
     };
@@ -133,101 +136,85 @@ class Run implements RunResult {
     return isBroken();
   }
 
-  // Returns false if the row is now uncertain.
-  async #send(row: number): Promise<boolean> {
+  // Returns false if the name is now uncertain.
+  async #send(entry: Entry): Promise<boolean> {
     const { lock, categories, timeoutMs } = this.#options;
-    this.#sent.set(row, 1 + (this.#sent.get(row) ?? 0));
+    entry.sent++;
     try {
-      return this.#acceptCreated(
-        row,
-        await categories.create(this.#row(row), () => lock.assertHeld(), this.#stopped.signal),
-      );
+      const category = await categories.create(entry.row, () => lock.assertHeld(), this.#stopped.signal);
+      return this.#acceptCreated(entry, category);
     } catch (error) {
       const { means, isFatal } = classifyError(error);
       if (isFatal) this.end(error);
-      if (means === 'rejected') this.results.set(row, { state: 'failed', error: toPetstoreError(error) });
+      if (means === 'rejected') this.results.set(entry, { state: 'failed', error: toPetstoreError(error) });
       if (means === 'rejected' || means === 'unsent') return true;
-      return this.#doubt(row, { lost: LOST_MS, slow: Math.max(LOST_MS, timeoutMs), aborted: DRAIN_MS }[means]);
+      return this.#doubt(entry, { lost: LOST_MS, slow: Math.max(LOST_MS, timeoutMs), aborted: DRAIN_MS }[means]);
     }
   }
 
-  #acceptCreated(row: number, category: Category): boolean {
-    const key = keyOf(category);
-    // A category that existed before, or that two responses name, proves nothing.
-    if (this.#known.has(key)) {
-      const other = this.#createdAs(key);
-      if (other !== undefined) {
-        this.#rowOf.delete(key);
-        this.#doubt(other, LOST_MS);
-      }
-      return this.#doubt(row, LOST_MS);
-    }
-    this.#known.add(key);
-    this.#assign(row, category);
+  #acceptCreated(entry: Entry, category: Category): boolean {
+    // A category that existed before, or that another response has named, proves nothing.
+    if (this.#known.has(keyOf(category))) return this.#doubt(entry, LOST_MS);
+    this.#assign(entry, category);
     return true;
   }
 
   // A list can tell `ms` from now.
-  #doubt(row: number, ms: number): false {
-    this.results.set(row, { state: 'unknown' });
+  #doubt(entry: Entry, ms: number): false {
+    this.results.set(entry, { state: 'unknown' });
     this.#options.lock.extendDrain(ms);
     return false;
   }
 
-  // Looks up every uncertain row; rows that a complete list lacks are pending again, up to `maxRetries` times.
+  // Looks up every uncertain name; those that a complete list lacks are pending again, up to `maxRetries` times.
   async #lookUp(): Promise<void> {
     const { lock, pause, maxRetries, onProgress } = this.#options;
     await pause(lock.drainMs, 'requests');
-    const { listed, isComplete } = await this.#list();
-    // Even an incomplete list shows what exists.
-    const before = new Set(this.#first.map(keyOf));
-    const unexplained = this.#findRows(listed).filter((one) => !before.has(keyOf(one)));
+    const { unexplained, isComplete } = await this.#list();
     const nearest = nearestOf(unexplained);
-    for (const row of this.results.rowsIn('unknown')) {
-      const maybe = nearest(this.#row(row).name);
-      const isMissing = isComplete && !maybe && (this.#sent.get(row) ?? 0) <= maxRetries;
-      this.results.set(row, isMissing ? undefined : { state: 'unknown', maybe });
+    for (const entry of this.results.in('unknown')) {
+      const maybe = nearest(entry.row.name);
+      const isMissing = isComplete && !maybe && entry.sent <= maxRetries;
+      this.results.set(entry, isMissing ? undefined : { state: 'unknown', maybe });
     }
     onProgress(this.results);
   }
 
-  async #list(once = false): Promise<Fetched> {
-    this.#last = await fetchList(this.#options, this.#known, once);
-    // A service may change a name although its response showed the name that was sent.
-    for (const category of this.#last.listed) {
-      const row = this.#createdAs(keyOf(category));
-      if (row !== undefined) this.#checkName(row, category);
-    }
+  async #list(once = false): Promise<Looked> {
+    const fetched = await fetchList(this.#options, this.#known, once);
+    // Even an incomplete list shows what exists.
+    this.#last = { ...fetched, unexplained: this.#read(fetched.listed) };
     return this.#last;
   }
 
-  // Marks the rows that a list shows, and returns the categories that no row has.
-  #findRows(listed: readonly Category[]): Category[] {
-    const open = [...this.results.rowsIn('unknown'), ...this.results.rowsIn(undefined)];
-    const isFree = (category: Category): boolean => !this.#rowOf.has(keyOf(category));
-    const found = matchRows(this.#options.rows, open, listed.filter(isFree));
-    for (const [row, category] of found) this.#assign(row, category);
-    return listed.filter(isFree);
+  // Marks the names that a list shows, and returns the new categories that none of them explains.
+  #read(listed: readonly Category[]): Category[] {
+    return listed.filter((category) => {
+      const key = keyOf(category);
+      const created = this.#createdAs(key);
+      // A service may change a name although its response showed the name that was sent.
+      if (created) this.#checkName(created, category);
+      if (this.#known.get(key)) return false;
+      const entry = this.results.get(category.name);
+      const isOpen = entry && (!entry.outcome || entry.outcome.state === 'unknown');
+      if (isOpen) this.#assign(entry, category);
+      return !isOpen && !this.#before.has(key);
+    });
   }
 
-  #assign(row: number, category: Category): void {
-    this.#rowOf.set(keyOf(category), row);
-    this.results.set(row, { state: this.#sent.has(row) ? 'created' : 'exists', category });
-    this.#checkName(row, category);
+  #assign(entry: Entry, category: Category): void {
+    this.#known.set(keyOf(category), entry);
+    this.results.set(entry, { state: entry.sent > 0 ? 'created' : 'exists', category });
+    this.#checkName(entry, category);
   }
 
-  #checkName(row: number, category: Category): void {
-    const { name } = this.#row(row);
+  #checkName({ row: { name } }: Entry, category: Category): void {
     if (category.name !== name) this.end(changedName(name, category.name), true);
   }
 
-  // The row that this run created as the category with this key.
-  #createdAs(key: string): number | undefined {
-    const row = this.#rowOf.get(key);
-    return row !== undefined && this.results.stateOf(row) === 'created' ? row : undefined;
-  }
-
-  #row(row: number): NewCategory {
-    return this.#options.rows[row] as NewCategory;
+  // The name that this run created as the category with this key.
+  #createdAs(key: string): Entry | undefined {
+    const entry = this.#known.get(key);
+    return entry?.outcome?.state === 'created' ? entry : undefined;
   }
 }

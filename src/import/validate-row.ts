@@ -9,7 +9,7 @@ import { formatCount, formatNumber } from '../format.ts';
 const KNOWN_FIELDS = new Set(['id', 'name', 'description']);
 /** The number of problems in a message; `problems` has all of them. */
 const SHOWN = 20;
-const MOST_PAIRS = 3;
+const MOST_NAMED = 3;
 
 /** The values of the options for reading a file. */
 export interface RowOptions {
@@ -20,8 +20,11 @@ export interface RowOptions {
   readonly ignoreExtra: boolean;
 }
 
+/** A row of a file, with the line in which it begins. */
+export type FileRow = NewCategory & { readonly line: number };
+
 export class RowValidator {
-  readonly rows: NewCategory[] = [];
+  readonly rows: FileRow[] = [];
   readonly options: RowOptions;
   readonly #label: string;
   readonly #problems: Problem[] = [];
@@ -58,7 +61,7 @@ export class RowValidator {
     }
     const { name, description } = value as { name: string; description?: string | null };
     // Many exporters write null for a missing value.
-    this.rows.push(description == null ? { name } : { name, description });
+    this.rows.push(description == null ? { name, line } : { name, description, line });
   }
 
   addInvalid(message: string, line: number): void {
@@ -123,9 +126,30 @@ export function lookAlikes(rows: readonly NewCategory[]): string | undefined {
     firsts.set(key, first);
     if (first !== name) pairs.add(`${quoted(first)} and ${quoted(name)}`);
   }
-  const named = [...pairs].slice(0, MOST_PAIRS).join(', ');
-  const more = pairs.size > MOST_PAIRS ? `, and ${formatNumber(pairs.size - MOST_PAIRS)} more` : '';
-  return pairs.size === 0 ? undefined : `names differ only in case, spaces or Unicode form: ${named}${more}`;
+  return pairs.size === 0 ? undefined : `names differ only in case, spaces or Unicode form: ${listed([...pairs])}`;
+}
+
+/** A warning about rows that repeat the name of an earlier one. */
+export function repeatedNames(rows: readonly FileRow[]): string | undefined {
+  const firsts = new Map<string, FileRow>();
+  const repeats: string[] = [];
+  let differ = '';
+  for (const row of rows) {
+    const { name, description, line } = row;
+    const first = firsts.get(name);
+    if (!first) firsts.set(name, row);
+    else repeats.push(`line ${line} ${quoted(name)}`);
+    if (first && description !== undefined && description !== first.description)
+      differ = '; the first description of a name is used';
+  }
+  const what = repeats.length === 1 ? 'row repeats a name and is' : 'rows repeat a name and are';
+  const count = formatNumber(repeats.length);
+  return repeats.length === 0 ? undefined : `${count} ${what} skipped: ${listed(repeats)}${differ}`;
+}
+
+function listed(some: readonly string[]): string {
+  const more = some.length > MOST_NAMED ? `, and ${formatNumber(some.length - MOST_NAMED)} more` : '';
+  return `${some.slice(0, MOST_NAMED).join(', ')}${more}`;
 }
 
 /** Quotes text from the file for a message, cut to 40 characters. */

@@ -113,26 +113,25 @@ export async function playRound(seed: number, trace: (line: string) => void = ()
   };
 
   const violations: string[] = [];
-  const wanted = new Map<string, number>();
+  const wanted = new Set<string>();
   const reported = new Set<string>();
   const want = (file: readonly string[]): void => {
-    for (const [name, count] of countOf(file)) wanted.set(name, Math.max(count, wanted.get(name) ?? 0));
+    for (const name of file) wanted.add(name);
   };
   const check = (file: readonly string[], { code, error }: Awaited<ReturnType<typeof run>>): void => {
-    for (const name of wanted.keys()) {
-      if (/more categories than rows/.test(error?.message ?? '') && error?.message.includes(alteration?.(name) ?? name))
+    for (const name of wanted) {
+      if (/several categories named/.test(error?.message ?? '') && error?.message.includes(alteration?.(name) ?? name))
         reported.add(name);
     }
     if (code !== 0) return;
-    for (const [name, count] of countOf(file)) {
-      const there = service.items.filter((one) => one.sent === name || one.name === name).length;
-      if (there < count) violations.push(`"${name}" is missing`);
+    for (const name of file) {
+      if (!service.items.some((one) => one.sent === name || one.name === name)) violations.push(`"${name}" is missing`);
     }
   };
   const checkTwice = (): void => {
     const created = service.items.filter(({ by }) => by.startsWith('process')).map(({ sent }) => sent);
     for (const [name, count] of countOf(created)) {
-      if (count > (wanted.get(name) ?? 0) && !reported.has(name)) violations.push(`"${name}" exists ${count} times`);
+      if (count > (wanted.has(name) ? 1 : 0) && !reported.has(name)) violations.push(`"${name}" exists ${count} times`);
     }
   };
 
@@ -171,11 +170,7 @@ function countOf(names: readonly string[]): Map<string, number> {
   return counts;
 }
 
-// The names of a file, with the service's spelling of every row that exists.
+// The names of a file, with the service's spelling of every one that exists.
 function respelled(names: readonly string[], categories: readonly Item[]): string[] {
-  const left = [...categories];
-  return names.map((name) => {
-    const at = left.findIndex(({ sent }) => sent === name);
-    return at < 0 ? name : (left.splice(at, 1)[0]?.name ?? name);
-  });
+  return names.map((name) => categories.find(({ sent }) => sent === name)?.name ?? name);
 }

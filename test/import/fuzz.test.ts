@@ -19,7 +19,8 @@ const VALID: Readonly<Record<string, string>> = {
 
 async function read(bytes: Buffer, extension: string): Promise<readonly NewCategory[] | string> {
   try {
-    return await readRows({ label: 'it', extension, bytes }, { ignoreExtra: true });
+    const rows = await readRows({ label: 'it', extension, bytes }, { ignoreExtra: true });
+    return rows.map(({ line: _line, ...row }) => row);
   } catch (error) {
     expect(error).toBeInstanceOf(PetstoreError);
     expect((error as PetstoreError).kind).toBe('usage');

@@ -7,18 +7,22 @@ import type { NewCategory } from '../../src/api/types.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { readInputFile, readRows } from '../../src/import/rows.ts';
 import type { RowOptions } from '../../src/import/validate-row.ts';
-import { lookAlikes } from '../../src/import/validate-row.ts';
+import { lookAlikes, repeatedNames } from '../../src/import/validate-row.ts';
 import { hasDevices } from '../support/capabilities.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 type Given = Partial<RowOptions> & { readonly extension?: string };
+
+async function rowsOf(...args: Parameters<typeof readRows>): Promise<readonly NewCategory[]> {
+  return (await readRows(...args)).map(({ line: _line, ...row }) => row);
+}
 
 function read(
   content: string | Uint8Array,
   { extension = '', ...options }: Given = {},
 ): Promise<readonly NewCategory[]> {
   const file = { label: 'it', extension, bytes: Buffer.from(content) };
-  return readRows(file, { ignoreExtra: false, ...options });
+  return rowsOf(file, { ignoreExtra: false, ...options });
 }
 
 async function failure(content: string | Uint8Array, given?: Given): Promise<PetstoreError> {
@@ -237,7 +241,7 @@ test('a missing file, a directory and a terminal are rejected, and only tabs del
   });
   await expect(readInputFile('-', world)).rejects.toThrow('stdin is a terminal');
   const file = await readInputFile('Some.TSV', world);
-  expect(await readRows(file, { ignoreExtra: false })).toEqual([{ name: 'a, b' }]);
+  expect(await rowsOf(file, { ignoreExtra: false })).toEqual([{ name: 'a, b' }]);
 });
 
 test.runIf(hasDevices)('a device instead of a file is rejected', async () => {
@@ -267,4 +271,17 @@ test('names that differ only in case, spaces or Unicode form are named in one li
     'names differ only in case, spaces or Unicode form: "cat" and "Cat", "dog" and "dog\u00a0", "é" and "e\u0301", and 1 more',
   );
   expect(lookAlikes(rows.slice(0, 1))).toBeUndefined();
+});
+
+test.each<[string, string | undefined]>([
+  ['name,description\nfox,\ncat,\n"fox",\n\nFox,\n', '1 row repeats a name and is skipped: line 4 "fox"'],
+  [
+    'name,description\nfox,Vulpes\n"a\nb",\nfox,\nfox,Vulpes\n"a\nb",\nfox,Red\n',
+    '4 rows repeat a name and are skipped: line 5 "fox", line 6 "fox", line 7 "a\nb", and 1 more; the first description of a name is used',
+  ],
+  ['[{"name":"fox"},\n\n{"name":"cat"}, {"name":"fox"\n}]', '1 row repeats a name and is skipped: line 3 "fox"'],
+  ['{"name":"fox"}\n{"name":"cat"}', undefined],
+])('the rows of %j that repeat a name are reported with their lines: %s', async (content, warning) => {
+  const rows = await readRows({ label: 'it', extension: '', bytes: Buffer.from(content) }, { ignoreExtra: false });
+  expect(repeatedNames(rows)).toBe(warning);
 });

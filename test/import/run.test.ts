@@ -15,12 +15,31 @@ function importOf(rows: readonly NewCategory[], script: Script = {}, ...fates: r
 const namesOf = (rows: readonly NewCategory[]): string[] => rows.map(({ name }) => name).sort();
 const namesAt = (it: FakeImport): string[] => namesOf(it.service.items);
 
-test('a name that occurs three times in the file and once in the list is created twice, with two lists and no wait', async () => {
-  const it = importOf(named('dog', 'cat', 'dog', 'dog'));
+test('each name is created once, and rows that repeat one are skipped, with two lists and no wait', async () => {
+  const it = importOf([...named('dog', 'cat', 'dog'), { name: 'cat', description: 'Felis' }, { name: 'Dog' }]);
+  it.service.add({ name: 'dog' });
   it.service.add({ name: 'dog' });
   const result = await it.run();
-  expect(result?.results.document()).toMatchObject({ skipped: [{ row: 1, name: 'dog', id: 1 }], pending: 0 });
-  expect([namesAt(it), it.service.lists, it.clock.slept]).toEqual([['cat', 'dog', 'dog', 'dog'], 2, []]);
+  expect(result?.results.document()).toEqual({
+    created: [
+      { id: 3, name: 'cat' },
+      { id: 4, name: 'Dog' },
+    ],
+    skipped: [
+      { row: 1, name: 'dog', id: 1 },
+      { row: 3, name: 'dog', id: 1, repeats: 1 },
+      { row: 4, name: 'cat', id: 3, repeats: 2 },
+    ],
+    ...{ failed: [], unknown: [], pending: 0 },
+  });
+  expect([namesAt(it), it.service.lists, it.clock.slept]).toEqual([['Dog', 'cat', 'dog', 'dog'], 2, []]);
+});
+
+test('a row that repeats a rejected, an unknown or a pending name is skipped without an id', async () => {
+  const it = importOf(named('dog', 'cat', 'cow', 'dog', 'cat', 'cow'), {}, 'rejected', 'cut', 'unauthorized');
+  const document = (await it.run({ concurrency: 1, maxRetries: 0 }))?.results.document();
+  expect(document).toMatchObject({ created: [], failed: [{ row: 1 }], unknown: [{ row: 2 }], pending: 1 });
+  expect(document?.skipped).toEqual(['dog', 'cat', 'cow'].map((name, at) => ({ row: at + 4, name, repeats: at + 1 })));
 });
 
 test('uncertain rows stay unknown if the list lacks categories, and the error says whether this run created them', async () => {
@@ -153,18 +172,24 @@ test('a create that is processed after its row was sent again is reported as a d
   };
   expect((await it.run({ concurrency: 1 }))?.stop?.error).toMatchObject({
     kind: 'unknown_outcome',
-    message: 'the list shows more categories than rows: "dog"',
+    message: 'the list shows several categories named "dog"',
   });
   const other = importOf(named('dog', 'cat'));
   other.service.script.onList = () => {
     if (other.service.lists === 1) other.service.add({ name: 'cat' });
   };
-  expect((await other.run())?.stop?.error.message).toBe('the list shows more categories than rows: "cat"');
+  expect((await other.run())?.stop?.error.message).toBe('the list shows several categories named "cat"');
 });
 
-test('a 201 with the id of an existing category, or with the id that another row then gets, does not count as created', async () => {
-  const it = importOf(named('dog', 'cat', 'cow'), {}, 'ok', 'old');
+test('a 201 with the id of an existing category, or with one that another 201 has named, does not count as created', async () => {
+  const it = importOf(named('dog', 'cat', 'cow'), {}, 'ok', 'old', 'latest');
   it.service.add({ name: 'old' });
+  expect(isComplete(await it.run({ concurrency: 1 }))).toBe(true);
+  expect(namesAt(it)).toEqual(['cat', 'cow', 'dog', 'old']);
+});
+
+test('a false 201 with the id that another category then gets ends the import', async () => {
+  const it = importOf(named('dog', 'cat', 'cow'));
   const { api } = it.service.client();
   let isFalse = true;
   const create = async (row: NewCategory, beforeSend?: () => void): Promise<Category> => {
@@ -172,8 +197,10 @@ test('a 201 with the id of an existing category, or with the id that another row
     isFalse = false;
     return { name: row.name, id: it.service.nextId };
   };
-  expect(isComplete(await it.run({ concurrency: 1, categories: { ...api, create } }))).toBe(true);
-  expect(namesAt(it)).toEqual(['cat', 'cow', 'dog', 'old']);
+  const first = await it.run({ concurrency: 1, categories: { ...api, create } });
+  expect(first?.stop?.error.message).toBe('the service changed the name "dog" to "cat"');
+  expect(isComplete(await it.run())).toBe(true);
+  expect(namesAt(it)).toEqual(['cat', 'cow', 'dog']);
 });
 
 test('after several consecutive lost responses, the import looks up the rows and stops if none exists', async () => {

@@ -96,7 +96,7 @@ test('a countdown ended by Ctrl-C is replaced by the quota and the error', async
 
 test('the progress line of an import fits 40 columns, and Ctrl-C restores the terminal and prints the counts', async () => {
   const here = at('empty');
-  writeFileSync(join(here.dir, 'pets.csv'), `name\n${'pet\n'.repeat(30)}`);
+  writeFileSync(join(here.dir, 'pets.csv'), `name\n${Array.from({ length: 30 }, (_, row) => `pet ${row}\n`).join('')}`);
   const outcome = await inTerminal(here, ['categories', 'import', 'pets.csv', '--concurrency', '2'], {
     columns: 40,
     steps: [

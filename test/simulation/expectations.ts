@@ -1,20 +1,23 @@
 // The number of categories that each name may have, from what users did and what petstore reported.
-import type { Service, Stored } from './service.ts';
+import type { Service } from './service.ts';
 
 export class Expectations {
   readonly #service: Service;
-  readonly #rows = new Map<string, number>();
+  readonly #names = new Set<string>();
+  /** How often each name existed before the first command. */
+  readonly #before: ReadonlyMap<string, number>;
   readonly #creates = new Map<string, number>();
   readonly #excused = new Set<string>();
   #hasEndedEarly = false;
 
-  constructor(service: Service) {
+  constructor(service: Service, before: readonly string[]) {
     this.#service = service;
+    this.#before = counted(before);
   }
 
-  /** Expects the rows of a file; for each name, the file with the most rows counts. */
+  /** Expects one category for each name of a file, however many rows and files have it. */
   addFile(names: readonly string[]): void {
-    for (const [name, count] of counted(names)) this.#rows.set(name, Math.max(count, this.#rows.get(name) ?? 0));
+    for (const name of names) this.#names.add(name);
   }
 
   addCreate(name: string): void {
@@ -31,9 +34,9 @@ export class Expectations {
     this.#hasEndedEarly = true;
   }
 
-  /** The number of rows of a file, or of creates, with this name. */
-  rows(name: string): number {
-    return (this.#rows.get(name) ?? 0) + (this.#creates.get(name) ?? 0);
+  /** The number of categories with this name that files and creates ask for, or that existed before. */
+  wanted(name: string): number {
+    return Math.max(this.#names.has(name) ? 1 : 0, this.#before.get(name) ?? 0) + (this.#creates.get(name) ?? 0);
   }
 
   /** The number of categories that were sent with this name. */
@@ -52,11 +55,11 @@ export class Expectations {
     return this.count(name) >= this.#allowed(name);
   }
 
-  /** Names of which a list showed more categories than the file has rows, though a request was on its way for too long. */
+  /** Names of which a list showed more categories than users want, though a request was on its way for too long. */
   shownTooOften(listed: ReadonlySet<object>, sentNames: ReadonlySet<string>): string[] {
     const shown = this.#service.stored.filter((one) => listed.has(one)).map(({ sent }) => sent);
     return [...counted(shown)]
-      .filter(([name, count]) => this.#service.late.has(name) && sentNames.has(name) && count > this.rows(name))
+      .filter(([name, count]) => this.#service.late.has(name) && sentNames.has(name) && count > this.wanted(name))
       .map(([name, count]) => `"${name}" was listed ${count} times`);
   }
 
@@ -67,15 +70,13 @@ export class Expectations {
   #allowed(name: string): number {
     const isAltered = this.#hasEndedEarly && this.#service.nameOf(name) !== name;
     const isExcused = this.#service.late.has(name) || this.#excused.has(name) || isAltered;
-    return isExcused ? Number.POSITIVE_INFINITY : this.rows(name);
+    return isExcused ? Number.POSITIVE_INFINITY : this.wanted(name);
   }
 
-  /** The names without a category, and for how many rows. A category counts for one row of its name or of the name that was sent. */
-  missing(names: readonly string[]): Map<string, number> {
-    const left: Set<Stored | undefined> = new Set(this.#service.stored);
-    const lacks = (name: string, by: 'name' | 'sent'): boolean =>
-      !left.delete([...left].find((one) => one?.[by] === name));
-    return counted(names.filter((name) => lacks(name, 'name')).filter((name) => lacks(name, 'sent')));
+  /** The names without a category. A category counts for its name and for the name that was sent. */
+  missing(names: readonly string[]): string[] {
+    const there = new Set(this.#service.stored.flatMap(({ name, sent }) => [name, sent]));
+    return [...new Set(names)].filter((name) => !there.has(name));
   }
 }
 

@@ -189,7 +189,7 @@ export class Invariants {
     if (name !== undefined && process.command === 'import') {
       const lost = 1 + (seen.lost.get(name) ?? 0);
       seen.lost.set(name, lost);
-      if (lost > ATTEMPTS * Math.max(1, this.#options.expectations.rows(name)))
+      if (lost > ATTEMPTS * Math.max(1, this.#options.expectations.wanted(name)))
         this.violate(`"${name}" is sent again more often than --max-retries allows`);
     }
     if (isRetried || name === undefined) seen.errors++;

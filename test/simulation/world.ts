@@ -163,9 +163,8 @@ class World {
     for (const name of plan.before) service.add(name, name);
     const stateServer = new StateServer(scheduler, serverMs);
     this.#stateServer = stateServer;
-    const expectations = new Expectations(service);
+    const expectations = new Expectations(service, plan.before);
     this.#expectations = expectations;
-    expectations.addFile(plan.before);
     const invariants = new Invariants({
       ...{ scheduler, service, stateServer, expectations, keys: this.#keys, shared, machines: plan.machines.length },
       calm: plan.users.length === 1 && !has(/^(?:clock|disk|server|suspend)/),

@@ -8,14 +8,14 @@ import { formatCount } from '../../format.ts';
 import { estimate, formatEstimate, startProgressLine } from '../../import/estimate.ts';
 import { importError } from '../../import/import-error.ts';
 import type { ListOptions } from '../../import/list.ts';
-import { firstList, matchRows } from '../../import/list.ts';
+import { firstList } from '../../import/list.ts';
 import { openLock } from '../../import/lock.ts';
 import { ImportResults } from '../../import/results.ts';
 import { readInputFile, readRows } from '../../import/rows.ts';
 import type { RunOptions, RunResult } from '../../import/run.ts';
 import { runImport } from '../../import/run.ts';
 import type { RowOptions } from '../../import/validate-row.ts';
-import { lookAlikes } from '../../import/validate-row.ts';
+import { lookAlikes, repeatedNames } from '../../import/validate-row.ts';
 import type { Session } from '../../session.ts';
 import type { ImportData, Preview } from './import-view.ts';
 import { importView } from './import-view.ts';
@@ -31,8 +31,7 @@ export const importAction: Action<ImportOptions, ImportData> = {
     const { context, progress, stateDir, warn } = session;
     const { args, clock, signal } = context;
     const rows = await readRows(await readInputFile(file, context), options);
-    const alike = lookAlikes(rows);
-    if (alike !== undefined) await warn(alike);
+    for (const warning of [repeatedNames(rows), lookAlikes(rows)]) if (warning !== undefined) await warn(warning);
     if (options.dryRun) return preview(session, rows);
     // The prompt comes before the lock, so that an open prompt does not block other imports.
     if (!options.yes) await confirm(session, rows, file);
@@ -84,8 +83,11 @@ async function preview(session: Session, rows: readonly NewCategory[]): Promise<
   const ledger = await session.ledger();
   await ledger.refresh();
   const results = new ImportResults(rows);
-  for (const [row, category] of matchRows(rows, rows.keys(), listed)) results.set(row, { state: 'exists', category });
-  const toCreate = results.rowsIn(undefined).map((row) => results.numbered(row));
+  for (const category of listed) {
+    const entry = results.get(category.name);
+    if (entry && !entry.outcome) results.set(entry, { state: 'exists', category });
+  }
+  const toCreate = results.in(undefined).map(({ row }) => row);
   const { skipped } = results.document();
   return { dryRun: true, toCreate, skipped, estimate: estimate(toCreate.length, ledger.quota(), clock.now()) };
 }
@@ -113,7 +115,8 @@ async function confirm(session: Session, rows: readonly NewCategory[], file: str
 async function send(session: Session, given: Pick<RunOptions, 'rows' | 'lock' | 'concurrency'>): Promise<RunResult> {
   const { context, progress } = session;
   const [service, ledger] = await Promise.all([listOptions(session), session.ledger()]);
-  const line = startProgressLine(given.rows.length, context.clock);
+  const names = new Set(given.rows.map(({ name }) => name));
+  const line = startProgressLine(names.size, context.clock);
   return runImport({
     ...service,
     ...given,

@@ -54,6 +54,26 @@ test('`import --json` prints one document, and another import skips the rows and
   expect(JSON.parse((await run([...IMPORT, '-', '--json'], rows)).out)).toEqual({ ...NONE, skipped });
 });
 
+test('an import creates a repeated name once, with a warning that names the lines', async () => {
+  const { file, run, names } = shop();
+  file('species.csv', 'name,description\nfox,Vulpes\ncat,\nfox,Red\n');
+  const warning = '1 row repeats a name and is skipped: line 4 "fox"; the first description of a name is used';
+  const preview = await run([...IMPORT, 'species.csv', '--dry-run', '--json']);
+  const skipped = { row: 3, name: 'fox', repeats: 1 };
+  expect([preview.code, JSON.parse(preview.err)]).toEqual([0, { warning: { message: warning } }]);
+  expect(JSON.parse(preview.out)).toMatchObject({ toCreate: [{ row: 1 }, { row: 2 }], skipped: [skipped] });
+  const { code, out, err } = await run([...IMPORT, 'species.csv']);
+  expect([code, out]).toEqual([0, 'Created 2, skipped 1, failed 0, unknown 0\n']);
+  expect(err).toContain(`warning: ${warning}\n`);
+  const again = await run([...IMPORT, 'species.csv', '--json']);
+  const fox = { row: 1, name: 'fox', id: 1 };
+  expect(JSON.parse(again.out)).toEqual({
+    ...NONE,
+    skipped: [fox, { row: 2, name: 'cat', id: 2 }, { ...skipped, id: 1 }],
+  });
+  expect(await names()).toEqual(['fox', 'cat']);
+});
+
 test('an import of an invalid file exits with 2 and records nothing, even without a key', async () => {
   const { dir, file, run } = shop();
   file('bad.csv', 'name\ndog\n""\n');
@@ -97,7 +117,8 @@ test('the result of an import lists at most twenty rows that may or may not exis
 test('`import --dry-run` prints the rows to create and the estimated time, and creates and records nothing', async () => {
   const { dir, file, run, names } = shop();
   await run(['categories', 'create', '--name', 'dog']);
-  file('species.csv', `name,description\ndog,\ncat,Felis\n${'cow,\n'.repeat(70)}`);
+  const cows = Array.from({ length: 70 }, (_, at) => `cow ${at},\n`).join('');
+  file('species.csv', `name,description\ndog,\ncat,Felis\n${cows}`);
   const { code, out } = await run([...IMPORT, 'species.csv', '--dry-run']);
   expect(code).toBe(0);
   expect(out).toContain('Would create 71 categories and skip 1\nEstimated time: ');
