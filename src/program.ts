@@ -4,10 +4,16 @@ import { CommanderError, Option } from 'commander';
 import { invalidValue, wholeNumber } from './check-options.ts';
 import { LONGEST_TIMER_MS } from './clock.ts';
 import { PetstoreCommand, Program } from './command.ts';
+import { api } from './commands/api.ts';
+import { login } from './commands/auth/login.ts';
+import { logout, status, switchTo } from './commands/auth/profiles.ts';
 import { create } from './commands/categories/create.ts';
 import { importCommand } from './commands/categories/import.ts';
 import { list } from './commands/categories/list.ts';
-import { api, auth, completion, doctor, quota, sandbox, suggestions } from './commands/definitions.ts';
+import { completion, suggestions } from './commands/completion.ts';
+import { doctor } from './commands/doctor.ts';
+import { quota } from './commands/quota.ts';
+import { sandbox } from './commands/sandbox/serve.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
 import { parseDuration } from './format.ts';
@@ -83,6 +89,17 @@ const categories = (): PetstoreCommand =>
     .addCommand(list())
     .addCommand(create())
     .addCommand(importCommand());
+
+const auth = (): PetstoreCommand =>
+  new PetstoreCommand('auth')
+    .description('log in, log out and switch between profiles')
+    .sections({
+      examples: ['petstore auth login --url https://HOST/v1', 'petstore auth status'],
+    })
+    .addCommand(login())
+    .addCommand(logout())
+    .addCommand(status())
+    .addCommand(switchTo());
 
 /** @returns the root command; its `parseAsync` rejects with CommanderError or PetstoreError */
 export function createProgram(context: Context): Program {

@@ -1,5 +1,7 @@
 // `petstore api METHOD PATH`: one raw call, with the limits, retries and exit codes of every command.
+import { Argument, Option } from 'commander';
 import type { Action } from '../command.ts';
+import { handlerOf, PetstoreCommand } from '../command.ts';
 import { PetstoreError, rephrase } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { responseError } from '../http/request-errors.ts';
@@ -22,7 +24,7 @@ interface RawResponse {
   readonly failure: PetstoreError | undefined;
 }
 
-export const callAction: Action<CallOptions, RawResponse> = {
+const callAction: Action<CallOptions, RawResponse> = {
   async run(session, options, method = '', path = '') {
     const request = await toRequest(session, method, path, options);
     const response = await (await session.httpClient()).send(request);
@@ -171,4 +173,36 @@ function day(value: string): string {
   const at = new Date(value.startsWith('@') ? Number(value.slice(1)) * 1000 : value);
   const [date = value] = Number.isNaN(at.getTime()) ? [] : (/^\d{4}-\d\d-\d\d/.exec(at.toISOString()) ?? []);
   return date;
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+export const api = (): PetstoreCommand =>
+  new PetstoreCommand('api')
+    .description('send an authenticated API request and print the response body')
+    .addArgument(methodArgument())
+    .argument('<path>', 'path relative to the base URL, for example categories?x=1 (without /v1)')
+    .addOption(new Option('-d, --data <json>', 'request body, a JSON document').conflicts('input'))
+    .option('--input <file>', 'read the request body from a file; - reads stdin')
+    .option('-i, --include', 'print status and headers before the body')
+    .sections({
+      notes: `Use it for operations without a petstore command: GET /pets/{petId} (deprecated) and GET /store/orders. Rate limits,
+retries and exit codes work as in other commands; after a failure, only GET, HEAD and OPTIONS are retried. A warning tells you if the
+response marks the operation as deprecated, sunset or unstable. On Windows, use --input rather than --data.`,
+      output: `the body, byte for byte, even if the status is an error; with --json one JSON document:
+the body, or {"status", "headers", "body"} with --include.`,
+      exitCodes: ['usage', 'auth', 'rejected', 'rate_limited', 'network', 'service', 'unknown_outcome'],
+      examples: [
+        'petstore api GET categories',
+        'petstore api GET store/orders --include',
+        `petstore api POST categories --data '{"name":"dog"}'`,
+        `echo '{"name":"cat"}' | petstore api POST categories --input - --json`,
+      ],
+    })
+    .action(handlerOf(async () => callAction));
+
+function methodArgument(): Argument {
+  const argument = new Argument('<method>', 'HTTP method').choices(METHODS);
+  const check = argument.parseArg;
+  return argument.argParser((word: string) => METHODS.find((one) => one === word.toUpperCase()) ?? check?.(word, word));
 }

@@ -1,6 +1,8 @@
 // The completion scripts, and `petstore __complete`, which they call for candidates; without any, the shell offers files.
-import type { Argument, Command, Option } from 'commander';
+import type { Command, Option } from 'commander';
+import { Argument } from 'commander';
 import type { Action } from '../command.ts';
+import { handlerOf, PetstoreCommand, rootOf } from '../command.ts';
 import { escapeControls } from '../escape.ts';
 
 const BASH = `# petstore completion for bash
@@ -61,14 +63,14 @@ const SCRIPTS = { bash: BASH, zsh: ZSH, fish: FISH, powershell: POWERSHELL };
 
 type Shell = keyof typeof SCRIPTS;
 
-export const scriptAction: Action<object, { readonly shell: Shell; readonly script: string }> = {
+const scriptAction: Action<object, { readonly shell: Shell; readonly script: string }> = {
   run: async (_session, _options, shell) => ({ shell: shell as Shell, script: SCRIPTS[shell as Shell] }),
   view: { text: ({ script }) => [script] },
 };
 
 type ProfileNames = () => Promise<readonly string[]>;
 
-export const suggestAction = (root: Command): Action<{ readonly atBlank?: true }, readonly string[]> => ({
+const suggestAction = (root: Command): Action<{ readonly atBlank?: true }, readonly string[]> => ({
   async run(session, { atBlank }, ...words) {
     return suggest(root, atBlank ? [...words, ''] : words, async () => (await session.profiles()).names());
   },
@@ -121,3 +123,30 @@ function subcommandsOf(command: Command): readonly string[] {
 async function valuesOf(of: Option | Argument, profiles: ProfileNames): Promise<readonly string[]> {
   return of.name() === 'profile' ? (await profiles()).map((name) => `${name}\tprofile`) : (of.argChoices ?? []);
 }
+
+export const completion = (): PetstoreCommand =>
+  new PetstoreCommand('completion')
+    .description('print a completion script for a shell')
+    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish', 'powershell']))
+    .sections({
+      notes: `Completes commands, options, their values, profile names and files. The script calls petstore, so you don't need to
+regenerate it after an upgrade. To enable completion permanently, add the command to the
+startup file of the shell: ~/.bashrc, ~/.zshrc (after compinit) or $PROFILE. The bash script works with bash 3.2
+(macOS) and newer.`,
+      output: 'the script; with --json {"shell", "script"}.',
+      examples: [
+        'eval "$(petstore completion bash)"  # ~/.bashrc',
+        'eval "$(petstore completion zsh)"  # ~/.zshrc, after compinit',
+        'petstore completion fish > ~/.config/fish/completions/petstore.fish',
+        'petstore completion powershell | Out-String | Invoke-Expression  # $PROFILE',
+      ],
+    })
+    .action(handlerOf(async () => scriptAction));
+
+export const suggestions = (): PetstoreCommand =>
+  new PetstoreCommand('__complete')
+    .description('list what can follow the words typed so far')
+    .argument('[words...]', 'the words after `petstore`, the last one under the cursor')
+    // PowerShell drops empty arguments.
+    .option('--at-blank', 'add an empty last word')
+    .action(handlerOf(async (command) => suggestAction(rootOf(command))));

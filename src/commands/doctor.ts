@@ -3,6 +3,7 @@ import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { categoriesOf, LIST } from '../api/categories.ts';
 import type { Action } from '../command.ts';
+import { handlerOf, PetstoreCommand, rootOf } from '../command.ts';
 import { PetstoreError, rephrase, storageError, toPetstoreError } from '../errors.ts';
 import { formatDuration } from '../format.ts';
 import { proxyFor } from '../http/proxy.ts';
@@ -37,7 +38,7 @@ const COLUMNS: readonly Column<Check>[] = [
   { header: 'detail', value: ({ detail, hint }) => `${detail}${hint ? `\nhint: ${hint}` : ''}`, wrap: true },
 ];
 
-export const doctorAction: Action<object, readonly Check[]> = {
+const doctorAction: Action<object, readonly Check[]> = {
   run: diagnose,
   view: {
     // The error only counts the failures: the table has shown each with its hint.
@@ -214,3 +215,23 @@ export function checkClock({ headers, sentAt, receivedAt }: Pick<HttpResponse, '
   const detail = `the system clock is ${formatDuration(Math.abs(skew))} ${side} the service`;
   return warning(detail, 'synchronize the system clock');
 }
+
+export const doctor = (): PetstoreCommand =>
+  new PetstoreCommand('doctor')
+    .description('diagnose problems and suggest fixes')
+    .sections({
+      notes: `Checks the Node version, the config and state directories (readable, private, writable), the profile, its base
+URL, the proxy, the connection (its error says whether DNS, TCP or TLS failed), the API key (one GET /categories), the
+clock, and the state server if one is configured. A check that depends on a failed one is skipped.
+The exit code is that of the first failed check.`,
+      output: `one row per check; with --json an array of {"id", "label", "status", "detail", "hint"}. Status is ok, warning,
+failed or skipped; ids are node, config, state, state_server, profile, base_url, proxy, connection, api_key and clock.`,
+      examples: [
+        'petstore doctor',
+        'petstore doctor -p staging',
+        `petstore doctor --json | jq -r '.[] | select(.status == "failed") | .hint'`,
+      ],
+    })
+    // A check is a single attempt.
+    .hook('preAction', (_doctor, command) => void rootOf(command).setOptionValue('maxRetries', 0))
+    .action(handlerOf(async () => doctorAction));

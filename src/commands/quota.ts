@@ -1,5 +1,6 @@
 // `petstore quota`: shows limit, remaining and reset, and a block of the key with its reason.
 import type { Action } from '../command.ts';
+import { handlerOf, PetstoreCommand } from '../command.ts';
 import { formatDuration, formatRemaining, formatTime } from '../format.ts';
 import type { Quota, QuotaWindow } from '../rate-limit/quota.ts';
 import { windowIn } from '../rate-limit/quota.ts';
@@ -16,7 +17,7 @@ interface ProfileQuota {
   readonly refreshed: boolean;
 }
 
-export const quotaAction: Action<QuotaOptions, ProfileQuota> = {
+const quotaAction: Action<QuotaOptions, ProfileQuota> = {
   async run(session, { clear, refresh: refreshed = false }) {
     const { profile } = await session.target();
     const ledger = await session.ledger();
@@ -71,3 +72,22 @@ function windowFacts(name: string, window: QuotaWindow, now: number): readonly F
     ['reset', resetPassed ? passed : formatTime(resetAt, now)],
   ];
 }
+
+export const quota = (): PetstoreCommand =>
+  new PetstoreCommand('quota')
+    .description('show the remaining quota, as of the last response')
+    .option('--refresh', 'send one GET /categories first')
+    .option('--clear', "clear this key's cached quota, including any block after a 429")
+    .sections({
+      notes: `Nothing is sent without --refresh. All petstore processes that use the same key and base URL share the
+quota. A block after a 429 applies to all of them.`,
+      output: `remaining requests, limit and reset; with --json {"profile", "limit", "remaining", "resetAt", "blocked",
+"nextRequestAt", "dailyLimit", ...}. A value is null if unknown.`,
+      examples: [
+        'petstore quota',
+        'petstore quota --refresh -p staging',
+        'petstore quota --json | jq .remaining',
+        'petstore quota --clear',
+      ],
+    })
+    .action(handlerOf(async () => quotaAction));

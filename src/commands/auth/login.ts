@@ -1,10 +1,10 @@
 // `petstore auth login`: saves a key, or a command that prints one, for the origin of a base URL.
 import type { Action } from '../../command.ts';
+import { handlerOf, PetstoreCommand } from '../../command.ts';
 import { PetstoreError, rephrase } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { TransportError } from '../../http/types.ts';
 import type { Environment } from '../../io.ts';
-import { askFor } from '../../output/prompt.ts';
 import type { BaseUrl } from '../../profiles/credential-rules.ts';
 import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../profiles/credential-rules.ts';
 import { environmentUrl, keyVariable, namedProfile } from '../../profiles/credentials.ts';
@@ -30,7 +30,7 @@ interface LoginResult {
   readonly active: boolean;
 }
 
-export const loginAction: Action<LoginOptions, LoginResult> = {
+const loginAction: Action<LoginOptions, LoginResult> = {
   async run(session, options) {
     const store = await session.profiles();
     const typed = session.options.profile;
@@ -86,6 +86,7 @@ async function findUrl(session: Session, env: Environment, profile: string, stor
       hint: `run \`petstore auth login -p ${profile} --url https://HOST/v1\``,
     });
   }
+  const { askFor } = await import('../../output/prompt.ts');
   return askFor(session.context, {
     message: `Base URL for profile "${profile}" (https://HOST/v1)`,
     parse: (text) => checkBaseUrl(text, 'the base URL'),
@@ -96,6 +97,7 @@ async function readKey(session: Session, profile: string): Promise<string> {
   if (!session.context.stdin.isTTY) {
     return checkKey((await firstLine(session)).trim(), 'stdin', 'pipe the key to stdin');
   }
+  const { askFor } = await import('../../output/prompt.ts');
   return askFor(session.context, {
     message: `API key for profile "${profile}" (input is hidden)`,
     hidden: true,
@@ -134,3 +136,30 @@ async function verify(session: Session, profile: string, key: string, url: strin
     throw rephrase(error, text, isUrl ? 'check --url' : undefined);
   }
 }
+
+export const login = (): PetstoreCommand =>
+  new PetstoreCommand('login')
+    .description('save an API key for a profile')
+    .option('--url <url>', 'base URL of the service: https, or http on loopback, ending in /v1')
+    .option('--key-command <command>', 'save a command that prints the key, instead of a key')
+    .option('--no-verify', 'save the key without checking it with the service')
+    .sections({
+      notes: `At a terminal, a hidden prompt asks for the key. Otherwise, the key is read from the first line of
+stdin. There is no option for the key, because other users can see command-line arguments. The key is verified with one
+GET /categories, saved in a file that only you can read, and sent only to the scheme, host and port that it was saved
+for.
+
+A key command runs each time the key is needed, for at most 30 seconds and without a shell (to use one, write
+sh -c 'COMMAND'). The first line of its stdout is the key. To use a key command without a
+profile, set PETSTORE_API_KEY_COMMAND.
+
+If the active profile has no key, the new profile becomes the active one.`,
+      output: `two lines; with --json {"profile", "url", "key", "keyCommand", "verified", "active"}, with the key masked.`,
+      exitCodes: ['usage', 'auth', 'network', 'storage'],
+      examples: [
+        'petstore auth login --url https://HOST/v1',
+        'petstore auth login -p staging --url https://STAGING_HOST/v1 < key.txt',
+        `petstore auth login -p ci --url https://HOST/v1 --key-command 'pass show petstore'`,
+      ],
+    })
+    .action(handlerOf(async () => loginAction));

@@ -1,5 +1,6 @@
 // `petstore auth logout`, `auth status` and `auth switch`: the saved profiles. Nothing is sent.
 import type { Action } from '../../command.ts';
+import { handlerOf, PetstoreCommand } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { capitalize } from '../../format.ts';
@@ -16,7 +17,7 @@ interface LogoutResult {
   readonly deleted: boolean;
 }
 
-export const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
+const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
   async run(session, options) {
     const { env } = session.context;
     const { profile: typed } = session.options;
@@ -43,7 +44,7 @@ export const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
   },
 };
 
-export const switchAction: Action<object, { readonly profile: string }> = {
+const switchAction: Action<object, { readonly profile: string }> = {
   async run(session, _options, profile = '') {
     const store = await session.profiles();
     checkExists(checkProfileName(profile), store.names());
@@ -68,7 +69,7 @@ const COLUMNS: readonly Column<ListedProfile>[] = [
   { header: 'key', value: ({ key, keySource }) => cell(key && maskKey(key), keySource), wrap: true },
 ];
 
-export const statusAction: Action<object, readonly ListedProfile[]> = {
+const statusAction: Action<object, readonly ListedProfile[]> = {
   async run(session) {
     const { env, redactor } = session.context;
     const store = await session.profiles();
@@ -107,3 +108,36 @@ function cell(value: string | undefined, source: Credentials['urlSource'] | Cred
   if (source === 'command') return 'from a key command';
   return `${value ?? '-'}${source === 'environment' ? ' (env)' : ''}`;
 }
+
+export const logout = (): PetstoreCommand =>
+  new PetstoreCommand('logout')
+    .description("remove a profile's API key and keep its base URL")
+    .option('--delete', 'delete the whole profile')
+    .sections({
+      output: 'one line; with --json {"profile", "removed", "deleted"}.',
+      examples: ['petstore auth logout', 'petstore auth logout -p staging --delete'],
+    })
+    .action(handlerOf(async () => logoutAction));
+
+export const status = (): PetstoreCommand =>
+  new PetstoreCommand('status')
+    .description('list profiles with their base URL, masked key and source')
+    .sections({
+      notes: 'Nothing is sent. At most the last four characters of a key are shown.',
+      output: `a table; with --json an array of {"profile", "active", "url", "urlSource", "key", "keySource",
+"problem"}. The active profile is the one that the next command uses.`,
+      examples: ['petstore auth status', "petstore auth status --json | jq -r '.[] | select(.active) | .url'"],
+    })
+    .action(handlerOf(async () => statusAction));
+
+export const switchTo = (): PetstoreCommand =>
+  new PetstoreCommand('switch')
+    .description('set the active profile')
+    .argument('<profile>', 'name of the profile')
+    .sections({
+      notes: `PETSTORE_PROFILE, PETSTORE_API_KEY, PETSTORE_API_KEY_COMMAND and PETSTORE_BASE_URL override the active
+profile; a warning names each that is set.`,
+      output: 'one line; with --json {"profile"}.',
+      examples: ['petstore auth switch staging', 'petstore auth switch sandbox'],
+    })
+    .action(handlerOf(async () => switchAction));

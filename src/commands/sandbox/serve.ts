@@ -1,8 +1,10 @@
 // `petstore sandbox`: reads the options, starts the server, prints how to use it, and serves until it is interrupted.
+
 import { once } from 'node:events';
 import { resolve } from 'node:path';
+import { Option } from 'commander';
 import type { Action } from '../../command.ts';
-import { loadPrinter } from '../../command.ts';
+import { collect, handlerOf, loadPrinter, PetstoreCommand } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatNumber } from '../../format.ts';
@@ -10,7 +12,6 @@ import type { Context } from '../../io.ts';
 import type { View } from '../../output/view.ts';
 import { sandboxDataFile } from '../../profiles/paths.ts';
 import type { RequestRecord, RunningSandbox, ServerOptions } from '../../sandbox/server.ts';
-import { startServer } from '../../sandbox/server.ts';
 import { assignmentForShell } from '../../shell-quote.ts';
 
 interface ServeOptions extends Pick<ServerOptions, 'port' | 'plan' | 'reset' | 'retryAfter' | 'seed'> {
@@ -49,7 +50,7 @@ const view: View<Started> = {
   },
 };
 
-export const serveAction: Action<ServeOptions, Started> = {
+const serveAction: Action<ServeOptions, Started> = {
   // Never resolves: it rejects with a silent `interrupted` when a signal stops the server.
   async run(session, { limit: limits, key: keys, fault: faults = [], data: file, ...more }) {
     const { context, options } = session;
@@ -58,6 +59,7 @@ export const serveAction: Action<ServeOptions, Started> = {
     const print = await loadPrinter(session, view);
     const log = options.quiet || options.json ? {} : { onRequest: requestLog(context) };
     const nameOf = (option: string): string => `--${option.replace(/s$/, '')}`;
+    const { startServer } = await import('../../sandbox/server.ts');
     const server = await startServer({ ...more, limits, keys, faults, data, nameOf, clock, ...log });
     try {
       // Printed here, because this function returns only when the server ends.
@@ -82,3 +84,44 @@ function requestLog({ clock, stderr }: Context) {
     void stderr.write(`${time} ${method} ${escapeControls(path)} ${status ?? '-'}${left}${injected}\n`);
   };
 }
+
+const PLANS = ['free', 'pro', 'business', 'enterprise'];
+
+export const sandbox = (): PetstoreCommand =>
+  new PetstoreCommand('sandbox')
+    .description('run a local test server that implements the API')
+    .addOption(new Option('--port <number>', 'port on 127.0.0.1; 0 chooses a free port').default(4010))
+    .addOption(new Option('--plan <plan>', 'rate limits of a plan; by default, free').choices(PLANS))
+    .option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable (all apply)', collect)
+    .option('--key <key>', 'API key to accept; repeatable (each key has its own rate limit)', collect)
+    .option('--data <file>', 'path of the data files, without suffix (default: the files of profile "sandbox")')
+    .option('--reset', 'delete categories and rate limit windows first; ids are not reused')
+    .addOption(
+      new Option('--retry-after <format>', 'format of the Retry-After header')
+        .choices(['seconds', 'date', 'none'])
+        .default('seconds'),
+    )
+    .option('--fault <fault>', 'inject a fault, KIND[:PERCENT]; repeatable, see below', collect)
+    .option('--seed <number>', 'seed for fault injection, for reproducible runs')
+    .sections({
+      notes: `The server runs until Ctrl-C and prints one line per request on stderr, except with --quiet or --json. With
+-p sandbox, commands use the same data without this server. Any number of processes can
+share the data. --data FILE creates FILE.1.log. The enterprise plan is unlimited.
+
+Faults (affect every request unless PERCENT is given):
+  latency        wait 1s before the response; latency=300ms sets the time
+  500, 503       fail before the request is processed
+  reset          reset the connection before the request is processed
+  lost-response  process the request, then close without a response
+  truncate       process the request, then close during the response
+  garbage        process the request, then send a body that is not JSON`,
+      output: 'the URL and the key; with --json one line {"url", "key", ...}.',
+      exitCodes: ['usage', 'storage', 'interrupted'],
+      examples: [
+        'petstore sandbox',
+        'petstore sandbox --port 0 --plan pro --json',
+        'petstore sandbox --limit 60/6s --retry-after date --data ./demo',
+        'petstore sandbox --fault latency=300ms --fault lost-response:5 --seed 7',
+      ],
+    })
+    .action(handlerOf(async () => serveAction));
