@@ -1,6 +1,6 @@
 // The profiles on disk, saved with conf: one private file per profile, so that concurrent logins lose nothing.
 import * as fs from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import Conf from 'conf';
 import { mkdirp } from '../append-log/mkdirp.ts';
 import { systemClock } from '../clock.ts';
@@ -56,7 +56,7 @@ export function openConfStore(dir: string) {
         throw error instanceof PetstoreError ? new Error('it cannot be read back') : error;
       }
       fs.rmSync(old, { force: true });
-      // A younger file may be that of another process.
+      // A newer file may belong to another process.
       removeAll(`${file}.json.`, systemClock.now() - STALE_MS);
     });
   };
@@ -127,8 +127,11 @@ export function openConfStore(dir: string) {
  */
 function isUsable(path: string): boolean {
   const stats = fs.statSync(path, { throwIfNoEntry: false });
-  if (!stats) return false;
-  // To open a FIFO would block.
+  if (!stats) {
+    checkParent(path);
+    return false;
+  }
+  // Opening a FIFO would block.
   if (!stats.isFile()) throw damagedFile(path, 'is not a regular file');
   const user = process.getuid?.();
   if (user === undefined) return true;
@@ -144,6 +147,14 @@ function isUsable(path: string): boolean {
     if ((error as NodeJS.ErrnoException).code !== 'EROFS') throw error;
   }
   return true;
+}
+
+// Windows reports a path below a file as absent, and so does Node.js since version 22.
+function checkParent(path: string): void {
+  const parent = dirname(path);
+  const stats = fs.statSync(parent, { throwIfNoEntry: false });
+  if (!stats && parent !== path) checkParent(parent);
+  if (stats && !stats.isDirectory()) throw Object.assign(new Error(), { code: 'ENOTDIR' });
 }
 
 function parseSettings(text: string, path: string): Record<string, unknown> {
