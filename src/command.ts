@@ -1,7 +1,7 @@
 // Runs a command's action: opens the session, prints the result, the quota and the error.
 import { Command } from 'commander';
+import type { Context } from './context.ts';
 import { PetstoreError, rephrase } from './errors.ts';
-import type { Context } from './io.ts';
 import { loadRenderer } from './output/render.ts';
 import type { View } from './output/view.ts';
 import type { ErrorKind } from './reference.ts';
@@ -49,8 +49,8 @@ export function rootOf(command: Command): Program {
 }
 
 /** The full name of a command, for example `petstore categories list`. */
-export function pathOf(command: Command): string {
-  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+export function commandPath(command: Command): string {
+  return command.parent ? `${commandPath(command.parent)} ${command.name()}` : command.name();
 }
 
 /** A command's function and the view that prints the returned data; the function itself never prints. */
@@ -61,7 +61,7 @@ export interface Action<Options, Data> {
 }
 
 /** Returns a handler for `Command.action`, which loads the code of the command when it runs. */
-export function handlerOf<Options, Data>(load: (command: Command) => Promise<Action<Options, Data>>) {
+export function actionHandler<Options, Data>(load: (command: Command) => Promise<Action<Options, Data>>) {
   return async function handle(this: Command): Promise<void> {
     const program = rootOf(this);
     const session = new Session(program.context, this.optsWithGlobals());

@@ -2,9 +2,9 @@
 import { homedir, tmpdir } from 'node:os';
 import { addAbortSignal } from 'node:stream';
 import { systemClock } from './clock.ts';
+import type { Context, Input, Output } from './context.ts';
+import { toEnvironment } from './context.ts';
 import { PetstoreError, systemReason } from './errors.ts';
-import type { Context, Input, Output } from './io.ts';
-import { toEnvironment } from './io.ts';
 import { Redactor } from './redact.ts';
 import { EXIT_CODES } from './reference.ts';
 import { VERSION } from './version.ts';

@@ -14,10 +14,10 @@ import { completion, suggestions } from './commands/completion.ts';
 import { doctor } from './commands/doctor.ts';
 import { quota } from './commands/quota.ts';
 import { sandbox } from './commands/sandbox/serve.ts';
+import type { Context } from './context.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
 import { parseDuration } from './format.ts';
-import type { Context } from './io.ts';
 import { FORMATS, GLOBAL_OPTIONS } from './reference.ts';
 import type { ParseError } from './usage-error.ts';
 

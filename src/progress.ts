@@ -1,9 +1,10 @@
 // Progress on stderr while a command runs: a spinner on a terminal, otherwise a line per wait. The only file that imports ora.
+
+import type { Context } from './context.ts';
+import { hasColor } from './context.ts';
 import { escapeControls } from './escape.ts';
 import { formatDuration, localTime, SHORT_MS } from './format.ts';
 import type { Wait } from './http/types.ts';
-import type { Context } from './io.ts';
-import { hasColor } from './io.ts';
 import type { GlobalOptions } from './reference.ts';
 
 /** Shorter waits are not shown: they end before they can be read. */

@@ -1,9 +1,9 @@
 // Prints an error to stderr: its message and hint as text, or one line of JSON.
 import { inspect } from 'node:util';
+import type { Context } from './context.ts';
 import type { Hint, PetstoreError } from './errors.ts';
 import { rephrase, toPetstoreError } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
-import type { Context } from './io.ts';
 import { loadStyle } from './output/render.ts';
 import type { Target } from './profiles/credentials.ts';
 import { stateDirIfAny } from './profiles/paths.ts';
@@ -39,8 +39,8 @@ export async function reportError(error: unknown, context: Context, options: Rep
 export function completeHint(error: PetstoreError, context: Context, { profile, target }: HintOptions): PetstoreError {
   const { kind, message } = error;
   const { hint, command } = kind === 'auth' && error.status === 401 && target ? keyHint(target) : error.facts;
-  const petstore = createCommandFormatter(context, profile);
-  const full = command ? `run ${petstore(...command)} to ${hint}` : hint;
+  const formatCommand = createCommandFormatter(context, profile);
+  const full = command ? `run ${formatCommand(...command)} to ${hint}` : hint;
   if (kind !== 'usage') return rephrase(error, message, full);
   return rephrase(error, withoutTypedKeys(message, context.args), full && withoutTypedKeys(full, context.args));
 }

@@ -1,6 +1,7 @@
 // The services that commands use; each is opened on first use.
+
+import type { Context } from './context.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
-import type { Context } from './io.ts';
 import type { Target } from './profiles/credentials.ts';
 import { definedOverrides, resolveTarget } from './profiles/credentials.ts';
 import { configDir, sandboxDataFile, stateDir, stateDirIfAny } from './profiles/paths.ts';

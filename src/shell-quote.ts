@@ -1,5 +1,5 @@
 // Formats command lines to paste, for the shell that a user is likely to use.
-import type { Context } from './io.ts';
+import type { Context } from './context.ts';
 
 type ShellContext = Pick<Context, 'platform' | 'env'>;
 

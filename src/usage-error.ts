@@ -1,9 +1,9 @@
 // Converts commander's errors to usage errors: commander's words in the program's style, with suggestions.
 import type { Command, CommanderError } from 'commander';
-import { pathOf, rootOf } from './command.ts';
+import { commandPath, rootOf } from './command.ts';
+import type { Context } from './context.ts';
 import { closestMatch } from './did-you-mean.ts';
 import { PetstoreError } from './errors.ts';
-import type { Context } from './io.ts';
 import { looksLikeKey } from './redact.ts';
 import type { FormatCommand } from './shell-quote.ts';
 import { createCommandFormatter } from './shell-quote.ts';
@@ -32,7 +32,7 @@ export function usageError(parseError: ParseError, context: Context, profile: st
   const mistyped = command.args.find((one) => /^-./.test(one));
   if (code === 'commander.help') {
     const names = visibleCommands(command).map((one) => one.name());
-    return error(`missing subcommand after \`${pathOf(command)}\``, use(names.join(', ')));
+    return error(`missing subcommand after \`${commandPath(command)}\``, use(names.join(', ')));
   }
   if (code === 'commander.unknownOption') return unknownOption(command, word);
   // `--nam dog` is a mistyped `--name` rather than a missing one.
@@ -54,7 +54,7 @@ function error(message: string, hint: string): PetstoreError {
 }
 
 function help(command: Command): string {
-  return `see \`${pathOf(command)} --help\``;
+  return `see \`${commandPath(command)} --help\``;
 }
 
 /** @param list separated by commas */
@@ -75,7 +75,7 @@ function unknownOption(command: Command, word: string): PetstoreError {
 // Searches all commands: `petstore login` means `petstore auth login`, `category list` means `categories list`.
 function meantCommand(parent: Command, words: readonly string[], petstore: FormatCommand): string | undefined {
   const [word = '', ...rest] = words;
-  const [, ...path] = pathOf(parent).split(' ');
+  const [, ...path] = commandPath(parent).split(' ');
   const synonym = SYNONYMS[[...path, word].join(' ')] ?? SYNONYMS[word] ?? word;
   if (/[ -]/.test(synonym)) return didYouMean(petstore, synonym.split(' '));
   const others = commandsBelow(rootOf(parent));
@@ -86,7 +86,7 @@ function meantCommand(parent: Command, words: readonly string[], petstore: Forma
 
 // Without arguments, names stand for those that the command requires.
 function suggest(command: Command, typed: readonly string[], petstore: FormatCommand): string {
-  const [, ...path] = pathOf(command).split(' ');
+  const [, ...path] = commandPath(command).split(' ');
   const options = command.options.filter(({ mandatory }) => mandatory).flatMap(({ long }) => [long ?? '', 'NAME']);
   const args = command.registeredArguments.filter(({ required }) => required).map((one) => one.name().toUpperCase());
   return didYouMean(petstore, [...path, ...(typed.length > 0 ? typed : [...options, ...args])]);

@@ -1,12 +1,12 @@
 // `petstore api METHOD PATH`: one raw call, with the limits, retries and exit codes of every command.
 import { Argument, Option } from 'commander';
 import type { Action } from '../command.ts';
-import { handlerOf, PetstoreCommand } from '../command.ts';
+import { actionHandler, PetstoreCommand } from '../command.ts';
+import type { Context } from '../context.ts';
 import { PetstoreError, rephrase } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { responseError } from '../http/request-errors.ts';
 import type { HttpHeaders, HttpRequest, HttpResponse } from '../http/types.ts';
-import type { Context } from '../io.ts';
 import { parseJson } from '../json.ts';
 import type { Session } from '../session.ts';
 import { createCommandFormatter, quoteForShell } from '../shell-quote.ts';
@@ -52,8 +52,8 @@ function failureOf({ context, options }: Session, path: string, request: HttpReq
   // The base URL ends in /v1.
   const below = /^\/?v1\/(.+)$/s.exec(path)?.[1];
   if (response.status !== 404 || !below) return failure;
-  const petstore = createCommandFormatter(context, options.profile);
-  const meant = petstore(...context.args.map((arg) => (arg === path ? below : arg)));
+  const formatCommand = createCommandFormatter(context, options.profile);
+  const meant = formatCommand(...context.args.map((arg) => (arg === path ? below : arg)));
   return rephrase(failure, failure.message, `did you mean ${meant}?`);
 }
 
@@ -199,7 +199,7 @@ the body, or {"status", "headers", "body"} with --include.`,
         `echo '{"name":"cat"}' | petstore api POST categories --input - --json`,
       ],
     })
-    .action(handlerOf(async () => callAction));
+    .action(actionHandler(async () => callAction));
 
 function methodArgument(): Argument {
   const argument = new Argument('<method>', 'HTTP method').choices(METHODS);

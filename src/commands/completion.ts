@@ -2,7 +2,7 @@
 import type { Command, Option } from 'commander';
 import { Argument } from 'commander';
 import type { Action } from '../command.ts';
-import { handlerOf, PetstoreCommand, rootOf } from '../command.ts';
+import { actionHandler, PetstoreCommand, rootOf } from '../command.ts';
 import { escapeControls } from '../escape.ts';
 
 const BASH = `# petstore completion for bash
@@ -141,7 +141,7 @@ startup file of the shell: ~/.bashrc, ~/.zshrc (after compinit) or $PROFILE. The
         'petstore completion powershell | Out-String | Invoke-Expression  # $PROFILE',
       ],
     })
-    .action(handlerOf(async () => scriptAction));
+    .action(actionHandler(async () => scriptAction));
 
 export const suggestions = (): PetstoreCommand =>
   new PetstoreCommand('__complete')
@@ -149,4 +149,4 @@ export const suggestions = (): PetstoreCommand =>
     .argument('[words...]', 'the words after `petstore`, the last one under the cursor')
     // PowerShell drops empty arguments.
     .option('--at-blank', 'add an empty last word')
-    .action(handlerOf(async (command) => suggestAction(rootOf(command))));
+    .action(actionHandler(async (command) => suggestAction(rootOf(command))));

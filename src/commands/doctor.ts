@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { categoriesOf, LIST } from '../api/categories.ts';
 import type { Action } from '../command.ts';
-import { handlerOf, PetstoreCommand, rootOf } from '../command.ts';
+import { actionHandler, PetstoreCommand, rootOf } from '../command.ts';
 import { PetstoreError, rephrase, storageError, toPetstoreError } from '../errors.ts';
 import { formatDuration } from '../format.ts';
 import { proxyFor } from '../http/proxy.ts';
@@ -234,4 +234,4 @@ failed or skipped; ids are node, config, state, state_server, profile, base_url,
     })
     // A check is a single attempt.
     .hook('preAction', (_doctor, command) => void rootOf(command).setOptionValue('maxRetries', 0))
-    .action(handlerOf(async () => doctorAction));
+    .action(actionHandler(async () => doctorAction));

@@ -1,9 +1,9 @@
 // Help: the text of `--help`, and the command reference as JSON (`--help --json`).
 import type { Command, Option } from 'commander';
 import { Help } from 'commander';
-import { PetstoreCommand, pathOf, rootOf } from '../command.ts';
+import { commandPath, PetstoreCommand, rootOf } from '../command.ts';
+import type { Context } from '../context.ts';
 import { capitalize } from '../format.ts';
-import type { Context } from '../io.ts';
 import { loadStyle } from '../output/render.ts';
 import { EXIT_CODES, GLOBAL_OPTIONS } from '../reference.ts';
 
@@ -114,7 +114,7 @@ function leavesOf(command: Command): readonly PetstoreCommand[] {
 }
 
 function describeCommand(command: PetstoreCommand) {
-  const path = pathOf(command);
+  const path = commandPath(command);
   return {
     /** Without the program's name: `categories list`. */
     path: path.replace(/^petstore ?/, ''),

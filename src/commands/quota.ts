@@ -1,6 +1,6 @@
 // `petstore quota`: shows limit, remaining and reset, and a block of the key with its reason.
 import type { Action } from '../command.ts';
-import { handlerOf, PetstoreCommand } from '../command.ts';
+import { actionHandler, PetstoreCommand } from '../command.ts';
 import { formatDuration, formatRemaining, formatTime } from '../format.ts';
 import type { Quota, QuotaWindow } from '../rate-limit/quota.ts';
 import { windowIn } from '../rate-limit/quota.ts';
@@ -90,4 +90,4 @@ quota. A block after a 429 applies to all of them.`,
         'petstore quota --clear',
       ],
     })
-    .action(handlerOf(async () => quotaAction));
+    .action(actionHandler(async () => quotaAction));

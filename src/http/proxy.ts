@@ -1,7 +1,7 @@
 // Selects the proxy of a request: HTTPS_PROXY, except for loopback and the hosts in NO_PROXY.
 import { isIP } from 'node:net';
+import type { Environment } from '../context.ts';
 import { PetstoreError } from '../errors.ts';
-import type { Environment } from '../io.ts';
 import { isLoopback } from '../profiles/credential-rules.ts';
 
 /**

@@ -2,9 +2,9 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { extname, isAbsolute, join } from 'node:path';
+import type { Input } from '../context.ts';
 import { PetstoreError, systemReason } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import type { Input } from '../io.ts';
 import type { InputFile } from './decode-text.ts';
 import { decodeText } from './decode-text.ts';
 import type { FileRow, RowOptions } from './validate-row.ts';

@@ -1,8 +1,8 @@
 // Prompts on a terminal, written to stderr because stdout carries only the result.
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
+import type { Context } from '../context.ts';
 import { PetstoreError } from '../errors.ts';
-import type { Context } from '../io.ts';
 
 /** If the signal is aborted, the prompt rejects with its reason. */
 export type PromptIO = Pick<Context, 'stdin' | 'stderr' | 'signal' | 'interrupt' | 'suspend'>;

@@ -1,8 +1,9 @@
 // Renders a result for stdout: one renderer per format, whose packages are loaded on use. The only file that imports chalk.
+
+import type { Context, Environment, Output } from '../context.ts';
+import { hasColor } from '../context.ts';
 import { PetstoreError } from '../errors.ts';
 import { terminalSafeJson } from '../escape.ts';
-import type { Context, Environment, Output } from '../io.ts';
-import { hasColor } from '../io.ts';
 import { stringifyJson } from '../json.ts';
 import type { GlobalOptions } from '../reference.ts';
 import type { Column, Style, TextContext, View } from './view.ts';

@@ -1,6 +1,7 @@
 // Finds the base URL and API key of a command (docs/cli.md, precedence).
+
+import type { Environment } from '../context.ts';
 import { PetstoreError } from '../errors.ts';
-import type { Environment } from '../io.ts';
 import type { ProfileStore } from './conf-store.ts';
 import type { BaseUrl } from './credential-rules.ts';
 import { checkBaseUrl, checkKey, parseBaseUrl } from './credential-rules.ts';

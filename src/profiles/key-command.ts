@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { parseArgsStringToArgv } from 'string-argv';
+import type { Context } from '../context.ts';
 import { PetstoreError, systemReason } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import type { Context } from '../io.ts';
 import { checkKey, LONGEST_KEY } from './credential-rules.ts';
 
 const TIMEOUT_MS = 30_000;

@@ -1,7 +1,7 @@
 // Locates the configuration and state directories by environment, platform and home directory.
 import { join, posix, win32 } from 'node:path';
+import type { Context } from '../context.ts';
 import { PetstoreError } from '../errors.ts';
-import type { Context } from '../io.ts';
 
 export type PathContext = Pick<Context, 'env' | 'platform' | 'homeDir'>;
 

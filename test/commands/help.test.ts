@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { pathOf } from '../../src/command.ts';
+import { commandPath } from '../../src/command.ts';
 import { describeCommands } from '../../src/commands/help.ts';
 import { createProgram } from '../../src/program.ts';
 import { inProcess, world } from '../support/world.ts';
@@ -64,12 +64,12 @@ test.each([...new Set(examples)])('the example `%s` is valid usage', async (exam
 
 test.each([40, 80])('no line of help is wider than %i columns, apart from usage and examples', async (columns) => {
   for (const command of all) {
-    const { code, out } = await inProcess([...pathOf(command).split(' ').slice(1), '--help'], { columns });
+    const { code, out } = await inProcess([...commandPath(command).split(' ').slice(1), '--help'], { columns });
     expect(code).toBe(0);
     const wide = stripVTControlCharacters(out)
       .split('\n')
       .filter((line) => line.length > columns && !/^(?: +\$|Usage:)/.test(line));
-    expect(wide, pathOf(command)).toEqual([]);
+    expect(wide, commandPath(command)).toEqual([]);
   }
 });
 

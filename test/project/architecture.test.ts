@@ -20,7 +20,7 @@ import
 api
 http
 rate-limit profiles output sandbox
-append-log check-options.ts clock.ts did-you-mean.ts errors.ts escape.ts format.ts io.ts json.ts redact.ts reference.ts shell-quote.ts version.ts`
+append-log check-options.ts clock.ts did-you-mean.ts errors.ts escape.ts format.ts context.ts json.ts redact.ts reference.ts shell-quote.ts version.ts`
   .split('\n')
   .map((layer) => layer.split(' '));
 

@@ -1,8 +1,8 @@
 // One world from one seed: machines, users, a service and faults.
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import type { Context } from '../../src/context.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import type { Context } from '../../src/io.ts';
 import { run as runProgram } from '../../src/program.ts';
 import { Redactor } from '../../src/redact.ts';
 import { seededRandom } from '../../src/sandbox/faults.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { WriteStream } from 'node:tty';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
-import type { Context, Output } from '../../src/io.ts';
+import type { Context, Output } from '../../src/context.ts';
 import { run } from '../../src/program.ts';
 import { Redactor } from '../../src/redact.ts';
 import { tempDir } from './temp-dir.ts';

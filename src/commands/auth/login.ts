@@ -1,10 +1,10 @@
 // `petstore auth login`: saves a key, or a command that prints one, for the origin of a base URL.
 import type { Action } from '../../command.ts';
-import { handlerOf, PetstoreCommand } from '../../command.ts';
+import { actionHandler, PetstoreCommand } from '../../command.ts';
+import type { Environment } from '../../context.ts';
 import { PetstoreError, rephrase } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { TransportError } from '../../http/types.ts';
-import type { Environment } from '../../io.ts';
 import type { BaseUrl } from '../../profiles/credential-rules.ts';
 import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../profiles/credential-rules.ts';
 import { environmentUrl, keyVariable, namedProfile } from '../../profiles/credentials.ts';
@@ -162,4 +162,4 @@ If the active profile has no key, the new profile becomes the active one.`,
         `petstore auth login -p ci --url https://HOST/v1 --key-command 'pass show petstore'`,
       ],
     })
-    .action(handlerOf(async () => loginAction));
+    .action(actionHandler(async () => loginAction));

@@ -1,6 +1,6 @@
 // `petstore auth logout`, `auth status` and `auth switch`: the saved profiles. Nothing is sent.
 import type { Action } from '../../command.ts';
-import { handlerOf, PetstoreCommand } from '../../command.ts';
+import { actionHandler, PetstoreCommand } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { capitalize } from '../../format.ts';
@@ -117,7 +117,7 @@ export const logout = (): PetstoreCommand =>
       output: 'one line; with --json {"profile", "removed", "deleted"}.',
       examples: ['petstore auth logout', 'petstore auth logout -p staging --delete'],
     })
-    .action(handlerOf(async () => logoutAction));
+    .action(actionHandler(async () => logoutAction));
 
 export const status = (): PetstoreCommand =>
   new PetstoreCommand('status')
@@ -128,7 +128,7 @@ export const status = (): PetstoreCommand =>
 "problem"}. The active profile is the one that the next command uses.`,
       examples: ['petstore auth status', "petstore auth status --json | jq -r '.[] | select(.active) | .url'"],
     })
-    .action(handlerOf(async () => statusAction));
+    .action(actionHandler(async () => statusAction));
 
 export const switchTo = (): PetstoreCommand =>
   new PetstoreCommand('switch')
@@ -140,4 +140,4 @@ profile; a warning names each that is set.`,
       output: 'one line; with --json {"profile"}.',
       examples: ['petstore auth switch staging', 'petstore auth switch sandbox'],
     })
-    .action(handlerOf(async () => switchAction));
+    .action(actionHandler(async () => switchAction));

@@ -2,7 +2,7 @@
 import type { Api } from '../../api/categories.ts';
 import type { Category, NewCategory } from '../../api/types.ts';
 import type { Action } from '../../command.ts';
-import { handlerOf, PetstoreCommand } from '../../command.ts';
+import { actionHandler, PetstoreCommand } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 
@@ -59,7 +59,7 @@ list before you retry.`,
         'petstore categories create --name rabbit --if-missing',
       ],
     })
-    .action(handlerOf(async () => createAction));
+    .action(actionHandler(async () => createAction));
 
 // A list with a flaw may show that a category exists, but not that it is missing.
 async function findCategory(categories: Api['categories'], name: string): Promise<Category | undefined> {

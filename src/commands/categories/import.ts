@@ -1,6 +1,6 @@
 // The definition of `petstore categories import`; its code is loaded when it runs.
 import { wholeNumber } from '../../check-options.ts';
-import { collect, handlerOf, PetstoreCommand } from '../../command.ts';
+import { actionHandler, collect, PetstoreCommand } from '../../command.ts';
 import type { ErrorKind } from '../../reference.ts';
 import { EXIT_CODES } from '../../reference.ts';
 
@@ -32,7 +32,7 @@ with a warning. Only one import runs at a time; a second one waits.`,
         'petstore categories list --format ndjson -p production | petstore categories import - -p staging --yes',
       ],
     })
-    .action(handlerOf(async () => (await import('./run-import.ts')).importAction));
+    .action(actionHandler(async () => (await import('./run-import.ts')).importAction));
 
 function parseConcurrency(text: string): number {
   return wholeNumber(text, '--concurrency', 1, 64);

@@ -1,7 +1,7 @@
 // `petstore categories list`: lists the categories, searched and sorted locally because the service documents neither.
 import { Option } from 'commander';
 import type { Category } from '../../api/types.ts';
-import { handlerOf, PetstoreCommand } from '../../command.ts';
+import { actionHandler, PetstoreCommand } from '../../command.ts';
 import type { Column, View } from '../../output/view.ts';
 import { FORMATS } from '../../reference.ts';
 import type { Session } from '../../session.ts';
@@ -43,7 +43,7 @@ ndjson formats.`,
         'petstore categories list --format csv > categories.csv',
       ],
     })
-    .action(handlerOf(async () => ({ view: listView, run: listCategories })));
+    .action(actionHandler(async () => ({ view: listView, run: listCategories })));
 
 async function listCategories(session: Session, options: ListOptions): Promise<readonly Category[]> {
   const { listed, flaw } = await (await session.api()).categories.list();

@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import type { Action } from '../../command.ts';
-import { collect, handlerOf, loadPrinter, PetstoreCommand } from '../../command.ts';
+import { actionHandler, collect, loadPrinter, PetstoreCommand } from '../../command.ts';
+import type { Context } from '../../context.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatNumber } from '../../format.ts';
-import type { Context } from '../../io.ts';
 import type { View } from '../../output/view.ts';
 import { sandboxDataFile } from '../../profiles/paths.ts';
 import type { RequestRecord, RunningSandbox, ServerOptions } from '../../sandbox/server.ts';
@@ -124,4 +124,4 @@ Faults (affect every request unless PERCENT is given):
         'petstore sandbox --fault latency=300ms --fault lost-response:5 --seed 7',
       ],
     })
-    .action(handlerOf(async () => serveAction));
+    .action(actionHandler(async () => serveAction));

@@ -1,6 +1,6 @@
 // Environment variables: their names on Windows, and those that decide about color.
 import { expect, test } from 'vitest';
-import { hasColor, toEnvironment } from '../src/io.ts';
+import { hasColor, toEnvironment } from '../src/context.ts';
 
 test('the names of environment variables are case-insensitive on Windows only', () => {
   expect(toEnvironment({ petstore_Quiet: '1', Path: 'C:\\' }, 'win32')).toEqual({ PETSTORE_QUIET: '1', PATH: 'C:\\' });
