@@ -5,13 +5,6 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import type { Findings, OneWorld } from './main.ts';
 
-/** A change to the program that the worlds should detect. */
-export interface Mutation {
-  readonly file: string;
-  readonly from: string;
-  readonly to: string;
-}
-
 const LONGEST_MS = 1_800_000;
 
 export class Simulator {
@@ -22,13 +15,13 @@ export class Simulator {
   }
 
   /** @param dir the bundle's directory */
-  static async build(dir: string, mutation?: Mutation): Promise<Simulator> {
+  static async build(dir: string): Promise<Simulator> {
     const file = join(dir, 'simulator.mjs');
     // Resolve the module from the project root, because the caller may be bundled elsewhere.
     const { buildSimulator } = (await import(pathToFileURL('test/simulation/build.mjs').href)) as {
-      readonly buildSimulator: (file: string, mutation?: Mutation) => Promise<void>;
+      readonly buildSimulator: (file: string) => Promise<void>;
     };
-    await buildSimulator(file, mutation);
+    await buildSimulator(file);
     return new Simulator(file);
   }
 
