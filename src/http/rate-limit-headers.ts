@@ -1,16 +1,17 @@
 // Parses rate-limit and Retry-After headers strictly: pure, no clock. Absent, malformed and contradictory values are undefined.
 import type { Observation } from '../rate-limit/ledger-record.ts';
-import type { Head, HttpHeaders } from './types.ts';
+import type { Head } from './types.ts';
 
 // Resets farther ahead are ignored, and longer waits are cut to this.
 const FARTHEST_MS = 32 * 86_400_000;
+const LONGEST_DELTA_MS = 2 * 86_400_000;
 // Rounding and network delay may put a time slightly into the past.
 const PAST_SLACK_MS = 5000;
 // A reset farther ahead belongs to the daily window, so an earlier Retry-After decides alone.
 const NEAR_MS = 120_000;
-// Numbers below this cannot be Unix timestamps.
+// From these numbers on, a number is a Unix timestamp in seconds or in milliseconds.
 const OLDEST_TIMESTAMP = 1e9;
-const LONGEST_DELTA_MS = 172_800_000;
+const OLDEST_TIMESTAMP_MS = 1e11;
 const DECIMAL = /^\d+(?:\.\d{1,9})?$/;
 
 /**
@@ -20,95 +21,88 @@ const DECIMAL = /^\d+(?:\.\d{1,9})?$/;
  */
 export function parseRateLimitHeaders(head: Head, refused: boolean): Observation {
   const { status, receivedAt, sentAt } = head;
-  const headers = withDraft(head.headers);
-  const serviceNow = ownDate(headers) ?? receivedAt;
-  const { limit, remaining } = counts(headers);
-  const resetInMs = resetIn(timeFrom(headers['x-ratelimit-reset'], serviceNow));
-  const wait = waitOf(status, retryIn(timeFrom(headers['retry-after'], serviceNow), resetInMs), remaining, resetInMs);
+  const quota = { ...counts(quotaHeaders(head)), resetInMs: resetIn(head) };
+  const wait = waitOf(status, retryAfterMs(head), quota);
   const tookMs = Math.max(0, Math.ceil(receivedAt - sentAt));
-  return { at: Math.round(receivedAt), tookMs, status, refused, limit, remaining, resetInMs, ...wait };
+  return { at: Math.round(receivedAt), tookMs, status, refused, ...quota, ...wait };
+}
+
+/** The wait that Retry-After states, in milliseconds from the arrival of the response. */
+export function retryAfterMs(head: Head): number | undefined {
+  const text = head.headers['retry-after'];
+  const ms = timeFrom(text, head);
+  const resetInMs = resetIn(head);
+  // Milliseconds only if the reset confirms them: a guess must not shorten a wait.
+  const value = Number(text);
+  const mayBeMs = resetInMs !== undefined && value >= 1000 && value < OLDEST_TIMESTAMP;
+  if (mayBeMs && Math.abs(value - resetInMs) <= 2000 && value * 1000 - resetInMs > 60_000) return Math.ceil(value);
+  return ms === undefined ? undefined : Math.min(FARTHEST_MS, Math.max(0, ms));
+}
+
+type Quota = Pick<Observation, 'limit' | 'remaining' | 'resetInMs'>;
+
+// After a 503 only Retry-After counts, and after a 429 with nothing left the later of Retry-After and the reset.
+function waitOf(status: number, retryAfter: number | undefined, { remaining = 0, resetInMs }: Quota) {
+  const byReset = { waitMs: resetInMs, waitFrom: 'reset' } as const;
+  const isNear = resetInMs !== undefined && resetInMs <= NEAR_MS;
+  if (status !== 429 && status !== 503) return NO_WAIT;
+  if (status === 429 && remaining === 0 && isNear && resetInMs > (retryAfter ?? 0)) return byReset;
+  if (retryAfter !== undefined) return { waitMs: retryAfter, waitFrom: 'retry_after' } as const;
+  if (status === 429 && (isNear || (remaining === 0 && resetInMs !== undefined))) return byReset;
+  return NO_WAIT;
+}
+
+const NO_WAIT = { waitMs: undefined, waitFrom: 'backoff' } as const;
+
+interface QuotaHeaders {
+  readonly limit?: string | undefined;
+  readonly remaining?: string | undefined;
+  readonly reset?: string | undefined;
 }
 
 // Reads the header of draft-ietf-httpapi-ratelimit-headers-10 if the service sends no other, for example
 // `RateLimit: "default";r=50;t=30`: 50 requests left, and 30 s until the reset.
-function withDraft(headers: HttpHeaders): HttpHeaders {
+function quotaHeaders({ headers }: Head): QuotaHeaders {
+  const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => headers[`x-ratelimit-${name}`]);
+  if ((limit ?? remaining ?? reset) !== undefined) return { limit, remaining, reset };
   const draft = headers['ratelimit']?.replaceAll(' ', '') ?? '';
-  const [, remaining, reset] = /^"[^",]*";r=(\d{1,15});t=(\d{1,9})$/.exec(draft) ?? [];
-  const hasOwn = ['limit', 'remaining', 'reset'].some((name) => headers[`x-ratelimit-${name}`] !== undefined);
-  if (hasOwn || remaining === undefined || reset === undefined) return headers;
-  return { ...headers, 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': reset };
+  const [, left, seconds] = /^"[^",]*";r=(\d{1,15});t=(\d{1,9})$/.exec(draft) ?? [];
+  return { remaining: left, reset: seconds };
 }
 
 // More left than the limit is a contradiction, so both are ignored.
-function counts(headers: HttpHeaders): Pick<Observation, 'limit' | 'remaining'> {
-  const stated = count(headers['x-ratelimit-limit']);
-  const left = count(headers['x-ratelimit-remaining']);
-  const limit = stated === undefined || stated <= 0 ? undefined : stated;
-  if (limit !== undefined && left !== undefined && left > limit) return { limit: undefined, remaining: undefined };
-  return { limit, remaining: left === undefined ? undefined : Math.max(0, left) };
+function counts({ limit, remaining }: QuotaHeaders): Pick<Quota, 'limit' | 'remaining'> {
+  const most = count(limit) || undefined;
+  const left = count(remaining);
+  return (left ?? 0) > (most ?? Number.POSITIVE_INFINITY) ? {} : { limit: most, remaining: left };
 }
 
-// After a 429 with nothing left, the later of Retry-After and reset counts; after a 503 only Retry-After does.
-function waitOf(
-  status: number,
-  retryAfter: number | undefined,
-  remaining: number | undefined,
-  resetInMs: number | undefined,
-): Pick<Observation, 'waitMs' | 'waitFrom'> {
-  if (status === 503 && retryAfter !== undefined) return { waitMs: retryAfter, waitFrom: 'retry_after' };
-  if (status !== 429) return { waitMs: undefined, waitFrom: 'backoff' };
-  const exhausted = (remaining ?? 0) === 0;
-  const near = resetInMs !== undefined && resetInMs <= NEAR_MS;
-  if (retryAfter !== undefined) {
-    if (exhausted && near && resetInMs > retryAfter) return { waitMs: resetInMs, waitFrom: 'reset' };
-    return { waitMs: retryAfter, waitFrom: 'retry_after' };
-  }
-  if (near || (resetInMs !== undefined && exhausted)) return { waitMs: resetInMs, waitFrom: 'reset' };
-  return { waitMs: undefined, waitFrom: 'backoff' };
-}
-
-// The Date of a cached response is older than the response.
-function ownDate(headers: HttpHeaders): number | undefined {
-  const { age = '0', date = '' } = headers;
-  return age === '0' ? httpDate(date) : undefined;
-}
-
+// A negative number counts as zero.
 function count(text = ''): number | undefined {
-  return /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
+  return /^-?\d{1,15}$/.test(text) ? Math.max(0, Number(text)) : undefined;
 }
 
-/** A time in milliseconds from now; `isDelta` if the header states it so. */
-interface TimeFromNow {
-  readonly ms: number;
-  readonly isDelta: boolean;
+// The milliseconds until the reset, unless it has passed or is too far ahead.
+function resetIn(head: Head): number | undefined {
+  const { reset } = quotaHeaders(head);
+  const ms = timeFrom(reset, head);
+  const farthest = Number(reset) < OLDEST_TIMESTAMP ? LONGEST_DELTA_MS : FARTHEST_MS;
+  return ms === undefined || ms < -PAST_SLACK_MS || ms > farthest ? undefined : Math.max(0, ms);
 }
 
-// Reads large numbers as timestamps in seconds or milliseconds, unless they have passed, and small ones as seconds from now.
-function timeFrom(text: string | undefined, serviceNow: number): TimeFromNow | undefined {
+// The milliseconds from now to a date, a timestamp that has not passed, or the end of a number of seconds.
+function timeFrom(text: string | undefined, { headers, receivedAt }: Head): number | undefined {
   if (text === undefined) return undefined;
-  if (!DECIMAL.test(text)) {
-    const at = httpDate(text);
-    return at === undefined ? undefined : { ms: Math.ceil(at - serviceNow), isDelta: false };
-  }
+  // The Date of a cached response is older than the response.
+  const ownDate = (headers['age'] ?? '0') === '0' ? httpDate(headers['date'] ?? '') : undefined;
+  const now = ownDate ?? receivedAt;
+  const date = httpDate(text);
+  if (date !== undefined) return Math.ceil(date - now);
+  if (!DECIMAL.test(text)) return undefined;
   const value = Number(text);
-  if (value < OLDEST_TIMESTAMP) return { ms: Math.ceil(value * 1000), isDelta: true };
-  const ms = Math.ceil((value >= 1e11 ? value : value * 1000) - serviceNow);
-  return ms < -PAST_SLACK_MS ? undefined : { ms, isDelta: false };
-}
-
-function resetIn(time: TimeFromNow | undefined): number | undefined {
-  if (!time || time.ms < -PAST_SLACK_MS || time.ms > (time.isDelta ? LONGEST_DELTA_MS : FARTHEST_MS)) return undefined;
-  return Math.max(0, time.ms);
-}
-
-function retryIn(time: TimeFromNow | undefined, resetInMs: number | undefined): number | undefined {
-  if (!time) return undefined;
-  const { ms, isDelta } = time;
-  if (!isDelta) return Math.min(FARTHEST_MS, Math.max(0, ms));
-  // Milliseconds only if the reset confirms them: a guess must not shorten a wait.
-  const value = ms / 1000;
-  const isMs = resetInMs !== undefined && Math.abs(value - resetInMs) <= 2000 && Math.abs(ms - resetInMs) > 60_000;
-  return value >= 1000 && isMs ? Math.ceil(value) : ms;
+  if (value < OLDEST_TIMESTAMP) return Math.ceil(value * 1000);
+  const ms = Math.ceil((value < OLDEST_TIMESTAMP_MS ? value * 1000 : value) - now);
+  return ms < -PAST_SLACK_MS ? undefined : ms;
 }
 
 const RFC_850 = /^[A-Za-z]{6,9}, (\d{2})-([A-Za-z]{3})-(\d{2}) ([\d:]{8}) GMT$/;

@@ -4,6 +4,7 @@ import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { formatDuration, formatTime } from '../format.ts';
 import { parseJson } from '../json.ts';
+import { retryAfterMs } from './rate-limit-headers.ts';
 import { statusTraits } from './retry.ts';
 import type { HttpRequest, HttpResponse, Limits, TransportError } from './types.ts';
 
@@ -169,10 +170,9 @@ function isFirewall({ status, headers, body }: HttpResponse): boolean {
   return status === 403 && (/html/.test(headers['content-type'] ?? '') || body[0] === 0x3c);
 }
 
-// For example `in 10m`, from Retry-After in seconds or as a date.
-function statedWait({ headers, receivedAt }: HttpResponse): string | undefined {
-  const text = headers['retry-after'] ?? '';
-  const ms = /^\d{1,7}$/.test(text) ? 1000 * Number(text) : Date.parse(text) - receivedAt;
+// For example `in 10m`.
+function statedWait(response: HttpResponse): string | undefined {
+  const ms = retryAfterMs(response) ?? 0;
   return ms > 0 ? `in ${formatDuration(ms)}` : undefined;
 }
 

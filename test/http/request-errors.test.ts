@@ -67,6 +67,8 @@ test("the error of a response has the service's code, message and status, with c
   expect(error.message).toBe('the service rejected the request (400): name␛[31m is empty');
 });
 
+// Our clock says midnight.
+const [SEVEN, EIGHT] = ['07', '08'].map((hour) => `Thu, 01 Jan 1970 ${hour}:00:00 GMT`) as [string, string];
 const PRISM = '{"type":"https://stoplight.io/prism/errors#NO_PATH_MATCHED_ERROR"}';
 
 test.each<[status: number, body: string, headers: HttpResponse['headers'], message: string, hint: string | undefined]>([
@@ -77,6 +79,7 @@ test.each<[status: number, body: string, headers: HttpResponse['headers'], messa
   [403, '<!DOCTYPE HTML>', {}, 'a firewall or proxy rejected the request (403)', 'try again in a few minutes'],
   [403, '', { 'content-type': 'text/html' }, 'a firewall or proxy rejected the request', 'try again in a few minutes'],
   [503, '', { 'retry-after': '600' }, 'server error', 'try again in 10m'],
+  [503, '', { 'retry-after': EIGHT, date: SEVEN }, 'server error', 'try again in 1h'],
   [503, '', {}, 'server error', 'try again later'],
   [304, '', {}, 'unexpected status', undefined],
   [204, '', {}, 'unexpected status', 'check the base URL'],
