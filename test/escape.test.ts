@@ -49,6 +49,8 @@ test.each([
   ['क्\u200dष', 'क्\u200dष'],
   ['سگ\u200c', 'سگ<U+200C>'],
   ['\u200dक', '<U+200D>क'],
+  ['क\u{e0148}\u200dष', 'क<U+E0148><U+200D>ष'],
+  ['क\u200d\u3164', 'क<U+200D><U+3164>'],
   ['犬 café ñ 🐕', '犬 café ñ 🐕'],
 ])('%j is escaped as %s', (text, shown) => {
   expect(escapeControls(text)).toBe(shown);
