@@ -1,6 +1,6 @@
 // The HTTP client: takes a ticket for each attempt, confirms it just before the first byte, and retries.
 import { setMaxListeners } from 'node:events';
-import type { Observation } from '../rate-limit/ledger-record.ts';
+import type { RateLimitReading } from '../rate-limit/ledger-record.ts';
 import { parseRateLimitHeaders } from './rate-limit-headers.ts';
 import { failedAttempt, rateLimited } from './request-errors.ts';
 import type { Attempt } from './retry.ts';
@@ -114,7 +114,7 @@ export class HttpClient {
     ticket: string,
   ): Promise<Attempt | undefined> {
     const { transport, ledger } = this.#options;
-    let seen: Observation | undefined;
+    let seen: RateLimitReading | undefined;
     const onHead = (head: Head): void => {
       if (seen) return;
       const refused = isRefusal(request, head.status);

@@ -1,5 +1,5 @@
 // Parses rate-limit and Retry-After headers strictly: pure, no clock. Absent, malformed and contradictory values are undefined.
-import type { Observation } from '../rate-limit/ledger-record.ts';
+import type { RateLimitReading } from '../rate-limit/ledger-record.ts';
 import type { Head } from './types.ts';
 
 // Resets farther ahead are ignored, and longer waits are cut to this.
@@ -19,7 +19,7 @@ const DECIMAL = /^\d+(?:\.\d{1,9})?$/;
  * there is none, with our clock.
  * @param refused whether the response is a refusal (docs/rate-limits.md)
  */
-export function parseRateLimitHeaders(head: Head, refused: boolean): Observation {
+export function parseRateLimitHeaders(head: Head, refused: boolean): RateLimitReading {
   const { status, receivedAt, sentAt } = head;
   const quota = { ...counts(quotaHeaders(head)), resetInMs: resetIn(head) };
   const wait = waitOf(status, retryAfterMs(head), quota);
@@ -39,7 +39,7 @@ export function retryAfterMs(head: Head): number | undefined {
   return ms === undefined ? undefined : Math.min(FARTHEST_MS, Math.max(0, ms));
 }
 
-type Quota = Pick<Observation, 'limit' | 'remaining' | 'resetInMs'>;
+type Quota = Pick<RateLimitReading, 'limit' | 'remaining' | 'resetInMs'>;
 
 // After a 503 only Retry-After counts, and after a 429 with nothing left the later of Retry-After and the reset.
 function waitOf(status: number, retryAfter: number | undefined, { remaining = 0, resetInMs }: Quota) {

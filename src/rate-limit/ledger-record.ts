@@ -4,7 +4,7 @@
 export type BlockReason = 'retry_after' | 'reset' | 'backoff';
 
 /** The data that the ledger needs from a response. Durations are milliseconds from its arrival, so they need no clock. */
-export interface Observation {
+export interface RateLimitReading {
   /** When the head arrived, epoch milliseconds by the clock of the machine that received it. */
   readonly at: number;
   /** The time from the first byte of the request. */
@@ -36,7 +36,7 @@ export type LedgerEvent =
   | {
       readonly kind: 'response';
       readonly id: string;
-      readonly seen: Observation;
+      readonly seen: RateLimitReading;
       /** A random number from 0 to 999, recorded so that all processes compute the same jitter. */
       readonly jitterDraw: number;
     }

@@ -4,7 +4,7 @@ import type { ProcessRef } from '../append-log/process-liveness.ts';
 import { currentProcess, livenessOf } from '../append-log/process-liveness.ts';
 import type { LedgerLogOptions } from './ledger-log.ts';
 import { LedgerLog } from './ledger-log.ts';
-import type { Observation, TicketEnd } from './ledger-record.ts';
+import type { RateLimitReading, TicketEnd } from './ledger-record.ts';
 import type { Admission, Denied } from './policy.ts';
 import { admit, stillGranted } from './policy.ts';
 import type { Quota } from './quota.ts';
@@ -77,7 +77,7 @@ export class Ledger {
     return state !== undefined && stillGranted(state, ticket, Math.max(this.#log.clock.now, state.time));
   }
 
-  observe(ticket: string, seen: Observation): void {
+  observe(ticket: string, seen: RateLimitReading): void {
     this.#log.adjustToClock();
     const jitterDraw = Math.floor(this.#options.clock.random() * 1000);
     this.#log.write({ kind: 'response', id: ticket, seen, jitterDraw });

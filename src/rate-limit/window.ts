@@ -1,5 +1,5 @@
 // The window that headers report: what is left until its reset. Pure.
-import type { Observation } from './ledger-record.ts';
+import type { RateLimitReading } from './ledger-record.ts';
 import { RULES } from './rules.ts';
 
 export interface Window {
@@ -19,7 +19,7 @@ export function windowEnd({ resetAt }: Window): number {
 }
 
 // Ignores a window without a reset, even if nothing is left of it: the wait would be a guess.
-export function windowFrom(seen: Observation, at: number, seq: number): Window | undefined {
+export function windowFrom(seen: RateLimitReading, at: number, seq: number): Window | undefined {
   const { limit, remaining, resetInMs, tookMs } = seen;
   if (remaining === undefined || resetInMs === undefined || resetInMs > RULES.farthestResetMs) return undefined;
   const resetAt = at + resetInMs;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseRateLimitHeaders } from '../../src/http/rate-limit-headers.ts';
 import type { HttpHeaders } from '../../src/http/types.ts';
-import type { Observation } from '../../src/rate-limit/ledger-record.ts';
+import type { RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00.250Z');
 const NOON = 'Sat, 21 Nov 2026 12:00:00 GMT';
@@ -23,7 +23,7 @@ interface Given {
   readonly age?: string;
 }
 
-function read(status: number, { ra, limit, rem, reset, date, age }: Given): Observation {
+function read(status: number, { ra, limit, rem, reset, date, age }: Given): RateLimitReading {
   const quota = { 'x-ratelimit-limit': limit, 'x-ratelimit-remaining': rem, 'x-ratelimit-reset': reset };
   const head = { status, headers: { ...quota, 'retry-after': ra, date, age }, receivedAt: NOW, sentAt: NOW - 20 };
   return parseRateLimitHeaders(head, status === 429);

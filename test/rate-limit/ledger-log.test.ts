@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ledgerFormat } from '../../src/rate-limit/ledger-log.ts';
-import type { LedgerEvent, LedgerRecord, Observation } from '../../src/rate-limit/ledger-record.ts';
+import type { LedgerEvent, LedgerRecord, RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
 import type { KeyState } from '../../src/rate-limit/policy.ts';
 import { admit, initialState } from '../../src/rate-limit/policy.ts';
 import { LEASE, play, refused, START } from '../support/records.ts';
@@ -11,7 +11,7 @@ import { LEASE, play, refused, START } from '../support/records.ts';
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 1);
 
 const id = fc.constantFrom('a', 'b', 'c', 'd');
-const seen: fc.Arbitrary<Observation> = fc
+const seen: fc.Arbitrary<RateLimitReading> = fc
   .record({
     status: fc.constantFrom(200, 201, 429, 502),
     limit: fc.option(fc.constantFrom(3, 60, 1000), { nil: undefined }),

@@ -9,7 +9,7 @@ import type { LogFs } from '../../src/append-log/generations.ts';
 import type { LedgerOptions } from '../../src/rate-limit/ledger.ts';
 import { Ledger } from '../../src/rate-limit/ledger.ts';
 import { ledgerName } from '../../src/rate-limit/ledger-file.ts';
-import type { Observation } from '../../src/rate-limit/ledger-record.ts';
+import type { RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
 import { hasModes } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -35,12 +35,12 @@ class Machine {
   }
 
   /** Takes a ticket and reports its response, by default a success with 59 of 60 requests left. */
-  async see(ledger: Ledger, more: Partial<Observation> = {}): Promise<void> {
+  async see(ledger: Ledger, more: Partial<RateLimitReading> = {}): Promise<void> {
     const ticket = await take(ledger);
     ledger.observe(ticket, this.response(more));
   }
 
-  response(more: Partial<Observation> = {}): Observation {
+  response(more: Partial<RateLimitReading> = {}): RateLimitReading {
     const at = this.clock.now();
     const window = { limit: 60, remaining: 59, resetInMs: 60_000 } as const;
     return { at, tookMs: 0, status: 200, refused: more.status === 429, ...window, waitFrom: 'retry_after', ...more };
@@ -141,7 +141,7 @@ test('a ledger whose disk is full leaves no file open after it is closed', async
 
 test('an error of the program is not reported as an error of the log', async () => {
   const machine = new Machine();
-  const broken = { ...machine.response(), waitMs: 1n } as unknown as Observation;
+  const broken = { ...machine.response(), waitMs: 1n } as unknown as RateLimitReading;
   expect(() => machine.open().observe('ticket', broken)).toThrow(TypeError);
   expect(machine.warnings).toEqual([]);
 });

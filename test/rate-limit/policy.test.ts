@@ -1,13 +1,13 @@
 // The policy: blocks after refusals, windows and their ends, requests without a response, and the pace without headers.
 import { expect, test } from 'vitest';
-import type { Observation } from '../../src/rate-limit/ledger-record.ts';
+import type { RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
 import type { KeyState } from '../../src/rate-limit/policy.ts';
 import { initialState, reduce, stillGranted } from '../../src/rate-limit/policy.ts';
 import { RULES } from '../../src/rate-limit/rules.ts';
 import { grants, LEASE, play, refused, respond, START, ticket } from '../support/records.ts';
 
 // Sends a probe whenever the block is over; each is refused. Returns the waits in seconds.
-function waitsOf(state: KeyState, ...refusals: readonly Partial<Observation>[]): number[] {
+function waitsOf(state: KeyState, ...refusals: readonly Partial<RateLimitReading>[]): number[] {
   let now = Math.max(START, state.time);
   return refusals.map((refusal, i) => {
     ticket(state, now, `probe${i}`);
@@ -19,9 +19,9 @@ function waitsOf(state: KeyState, ...refusals: readonly Partial<Observation>[]):
 }
 
 const silent = { waitMs: undefined, waitFrom: 'backoff' } as const;
-const statedWait = (seconds: number): Partial<Observation> => ({ waitMs: seconds * 1000 });
+const statedWait = (seconds: number): Partial<RateLimitReading> => ({ waitMs: seconds * 1000 });
 
-test.each<[string, Partial<Observation>[], number[]]>([
+test.each<[string, Partial<RateLimitReading>[], number[]]>([
   ['without headers the floor doubles, up to a minute', Array(8).fill(silent), [1, 2, 4, 8, 16, 32, 60, 60]],
   ['a Retry-After of 0 states no wait, so the floor doubles', Array(4).fill(statedWait(0)), [1, 2, 4, 8]],
   ['a stated wait is multiplied by at most four', Array(5).fill(statedWait(1)), [1, 2, 4, 4, 4]],

@@ -1,6 +1,6 @@
 // Ledger records for tests: sequences of tickets and responses, reduced to a state.
 import { expect } from 'vitest';
-import type { Observation, TicketEnd } from '../../src/rate-limit/ledger-record.ts';
+import type { RateLimitReading, TicketEnd } from '../../src/rate-limit/ledger-record.ts';
 import type { Admission, KeyState } from '../../src/rate-limit/policy.ts';
 import { admit, initialState, reduce } from '../../src/rate-limit/policy.ts';
 
@@ -10,7 +10,7 @@ export const START = 1_795_262_400_000;
 export const LEASE = 30_000;
 
 /** A response at `at` with 59 of 60 left, in a window that ends at `START` + 1 min. */
-const seen = (at: number, more: Partial<Observation> = {}): Observation => ({
+const seen = (at: number, more: Partial<RateLimitReading> = {}): RateLimitReading => ({
   at,
   tookMs: 0,
   status: 200,
@@ -25,10 +25,11 @@ const seen = (at: number, more: Partial<Observation> = {}): Observation => ({
 const NO_HEADERS = { limit: undefined, remaining: undefined, resetInMs: undefined };
 
 /** A success without rate-limit headers. */
-const bare = (at: number, more: Partial<Observation> = {}): Observation => seen(at, { ...NO_HEADERS, ...more });
+const bare = (at: number, more: Partial<RateLimitReading> = {}): RateLimitReading =>
+  seen(at, { ...NO_HEADERS, ...more });
 
 /** A 429 with a wait of 5 s and no rate-limit headers. */
-export const refused = (at: number, more: Partial<Observation> = {}): Observation =>
+export const refused = (at: number, more: Partial<RateLimitReading> = {}): RateLimitReading =>
   bare(at, { status: 429, refused: true, waitMs: 5000, waitFrom: 'retry_after', ...more });
 
 /** Reduces a ticket and returns its admission. */
@@ -39,7 +40,7 @@ export function ticket(state: KeyState, at: number, id: string): Admission {
 }
 
 /** Reduces the response to a ticket. */
-export function respond(state: KeyState, id: string, observation: Observation, jitterDraw = 0): void {
+export function respond(state: KeyState, id: string, observation: RateLimitReading, jitterDraw = 0): void {
   reduce(state, { kind: 'response', at: observation.at, id, seen: observation, jitterDraw });
 }
 
@@ -59,7 +60,7 @@ export function play(history: string, state = initialState()): KeyState {
     const more = Object.assign(
       {},
       ...words.filter((word) => word.includes('=')).map((word) => factOf(word, at)),
-    ) as Partial<Observation>;
+    ) as Partial<RateLimitReading>;
     const response = { ok: seen, bare, 429: refused }[what];
     if (what === 'is') expect(admit(state, at), step).toEqual(admission(words));
     else if (what === 'grants') expect(grants(state, at), step).toBe(Number(words[0]));
@@ -75,7 +76,7 @@ export function play(history: string, state = initialState()): KeyState {
 }
 
 // A reset is given in milliseconds since START.
-function factOf(word: string, at: number): Partial<Observation> {
+function factOf(word: string, at: number): Partial<RateLimitReading> {
   const [name, value = ''] = word.split('=');
   const number = value === 'none' ? undefined : Number(value);
   if (name === 'left') return { remaining: number };
@@ -83,7 +84,7 @@ function factOf(word: string, at: number): Partial<Observation> {
   if (name === 'reset') return { resetInMs: number === undefined ? undefined : START + number - at };
   if (name === 'wait') return { waitMs: number };
   if (name === 'took') return { tookMs: Number(value) };
-  if (name === 'from') return { waitFrom: value as Observation['waitFrom'] };
+  if (name === 'from') return { waitFrom: value as RateLimitReading['waitFrom'] };
   return { status: Number(value) };
 }
 
