@@ -140,6 +140,8 @@ export class LedgerLog {
     try {
       // A server that only answers reads is of no use, so write a record that has no effect.
       await log.append(JSON.stringify(this.#dated({ kind: 'closed', id: '', how: 'unsent' })));
+      // The clock may have been set back since, which would prolong the block.
+      this.adjustToClock();
       this.#switchTo(log);
     } catch {
       this.#retryServerAt = clock.monotonic() + RETRY_SERVER_MS;

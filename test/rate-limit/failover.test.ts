@@ -38,9 +38,12 @@ class MachineClock extends FakeClock {
 }
 
 class CountingServer extends StateServer {
+  /** Calls since the start, and those without a reply. */
+  attempts = 0;
   calls = 0;
 
   override async run(...args: Parameters<StateServer['run']>): Promise<Reply> {
+    this.attempts++;
     this.calls++;
     return super.run(...args).finally(() => this.calls--);
   }
@@ -237,17 +240,36 @@ withServer.each([
   expect([machine.outages.length, machine.warnings.length]).toEqual([1, 1]);
 });
 
-withServer('a machine whose clock was set back during an outage shares no longer wait than stated', async () => {
-  const machine = new Machine();
+withServer.each(['before', 'after'])(
+  'a machine whose clock is set back %s it begins to return to the server shares no longer wait than stated',
+  async (when) => {
+    const machine = new Machine();
+    await server.kill();
+    see429(machine, await machine.outlasting(machine.take()));
+    await server.start();
+    if (when === 'before') machine.clock.at -= 3_600_000;
+    const closing = machine.ledger.close();
+    if (when === 'after') machine.clock.at -= 3_600_000;
+    await machine.outlasting(closing);
+    const other = new Machine();
+    await other.ledger.refresh();
+    expect(other.blockedMs).toBeGreaterThan(590_000);
+    expect(other.blockedMs).toBeLessThan(660_000);
+  },
+);
+
+withServer('a machine tries to return to the server once a second, also after an attempt that failed', async () => {
+  const machine = await Machine.with(3);
   await server.kill();
-  see429(machine, await machine.outlasting(machine.take()));
-  machine.clock.at -= 3_600_000;
+  machine.ledger.release(await machine.outlasting(machine.take()), 'unsent');
+  const attempts = machine.server.attempts;
+  for (let tenths = 0; tenths <= 25; tenths++) {
+    machine.ledger.release(await machine.take(), 'unsent');
+    await machine.pass();
+  }
+  expect(machine.server.attempts - attempts).toBe(2);
   await server.start();
-  await machine.outlasting(machine.ledger.close());
-  const other = new Machine();
-  await other.ledger.refresh();
-  expect(other.blockedMs).toBeGreaterThan(590_000);
-  expect(other.blockedMs).toBeLessThan(660_000);
+  await machine.untilBack();
 });
 
 withServer.each(['before', 'after'])(

@@ -168,16 +168,20 @@ test.each([
 test('a new ledger removes those that were not used for 48 hours, and no others', async () => {
   const machine = new Machine();
   const path = (key: string): string => join(machine.dir, 'quota', ledgerName({ identity: BASE_URL, key }));
-  for (const [key, hours] of [['recent', 47] as const, ['old', 49] as const]) {
-    await take(machine.open({ key }));
+  const unusedFor = (hours: number, file: string): void => {
     const usedAt = new Date(Date.now() - hours * 3_600_000);
-    for (const file of fs.readdirSync(path(key))) fs.utimesSync(join(path(key), file), usedAt, usedAt);
-  }
+    fs.utimesSync(file, usedAt, usedAt);
+  };
+  for (const key of ['recent', 'rotated', 'old']) await take(machine.open({ key }));
+  for (const file of machine.files) unusedFor(file.includes(path('recent')) ? 47 : 49, file);
+  // The older of two generations, which a rotation leaves behind.
+  fs.writeFileSync(join(path('rotated'), 'ledger.2.log'), '');
   fs.mkdirSync(path('empty'));
   machine.open({ key: 'recent' });
   expect(fs.existsSync(path('old'))).toBe(true);
   await take(machine.open({ key: 'new' }));
-  expect(['old', 'recent', 'empty', 'new'].map((key) => fs.existsSync(path(key)))).toEqual([false, true, true, true]);
+  const exists = (key: string): boolean => fs.existsSync(path(key));
+  expect(['old', 'recent', 'rotated', 'empty', 'new'].map(exists)).toEqual([false, true, true, true, true]);
 });
 
 test('300 tickets of an earlier process expire 2 s after the timeout of their requests, and rotations remove them', async () => {
