@@ -5,7 +5,7 @@ import type { Hint, PetstoreError } from './errors.ts';
 import { rephrase, toPetstoreError } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
 import { loadStyle } from './output/render.ts';
-import type { Target } from './profiles/credentials.ts';
+import type { Credentials } from './profiles/credentials.ts';
 import { stateDirIfAny } from './profiles/paths.ts';
 import { withoutTypedKeys } from './redact.ts';
 import type { GlobalOptions } from './reference.ts';
@@ -15,7 +15,7 @@ interface HintOptions {
   /** The value of `--profile`, which the commands of hints repeat. */
   readonly profile?: string | undefined;
   /** Where the key came from, if the command found one. */
-  readonly target?: Target | undefined;
+  readonly target?: Credentials | undefined;
 }
 
 type ReportOptions = HintOptions & Pick<GlobalOptions, 'json' | 'verbose' | 'color'>;
@@ -46,9 +46,9 @@ export function completeHint(error: PetstoreError, context: Context, { profile, 
 }
 
 // The action that replaces a rejected key.
-function keyHint({ profile, keySource, keyCommand }: Target): Hint {
+function keyHint({ profile, keySource, keyCommand }: Credentials): Hint {
   if (keySource === 'environment') return { hint: 'set PETSTORE_API_KEY to a valid key' };
-  if (keyCommand) return { hint: `make the key command from ${keyCommand.from} print a valid key` };
+  if (keyCommand) return { hint: `make the key command from ${keyCommand.source} print a valid key` };
   return { hint: 'save a valid key', command: ['auth', 'login', '-p', profile] };
 }
 

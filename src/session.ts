@@ -2,8 +2,8 @@
 
 import type { Context } from './context.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
-import type { Target } from './profiles/credentials.ts';
-import { definedOverrides, resolveTarget } from './profiles/credentials.ts';
+import type { Credentials } from './profiles/credentials.ts';
+import { definedOverrides, resolveCredentials } from './profiles/credentials.ts';
 import { configDir, sandboxDataFile, stateDir, stateDirIfAny } from './profiles/paths.ts';
 import { Progress } from './progress.ts';
 import type { Ledger } from './rate-limit/ledger.ts';
@@ -17,7 +17,7 @@ export class Session {
   /** The ledger of the last opened client, and when it was opened (epoch milliseconds). */
   usedLedger: { readonly ledger: Ledger; readonly since: number } | undefined;
   /** The target, once it is known. */
-  usedTarget: Target | undefined;
+  usedTarget: Credentials | undefined;
 
   /** What a session opens is closed by `context.cleanups`, the last first. */
   constructor(context: Context, options: GlobalOptions) {
@@ -34,7 +34,7 @@ export class Session {
   target = lazy(async () => {
     const { env, redactor } = this.context;
     const { profile } = this.options;
-    const target = await resolveTarget(this.context, profile, this.profiles);
+    const target = await resolveCredentials(this.context, profile, this.profiles);
     redactor.add(target.key);
     this.usedTarget = target;
     const ignored = profile === undefined ? [] : definedOverrides(env);

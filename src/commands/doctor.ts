@@ -10,7 +10,7 @@ import { proxyFor } from '../http/proxy.ts';
 import type { HttpResponse } from '../http/types.ts';
 import { TransportError } from '../http/types.ts';
 import type { Column } from '../output/view.ts';
-import { environmentSuffices, findCredentials, namedProfile } from '../profiles/credentials.ts';
+import { environmentSuffices, findUrl, requestedProfile, selectProfile } from '../profiles/credentials.ts';
 import { checkExists, SANDBOX } from '../profiles/store.ts';
 import { maskKey } from '../redact.ts';
 import { completeHint } from '../report-error.ts';
@@ -102,10 +102,9 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
   if (env['PETSTORE_STATE_URL']) await check('state_server', 'State server', () => checkStateServer(session), false);
   await check('profile', 'Profile', () => (isFromEnvironment ? skipped(FROM_ENVIRONMENT) : checkProfile(session)));
   await check('base_url', 'Base URL', async () => {
-    const { urlSource, problem, ...found } = await findCredentials(env, profile, session.profiles);
-    baseUrl = found.baseUrl;
+    const { urlSource, url } = findUrl(await selectProfile(env, profile, session.profiles));
+    baseUrl = url;
     if (urlSource === 'sandbox') return skipped(SANDBOX_NEEDS_NONE);
-    if (baseUrl === undefined) throw problem;
     return ok(`${baseUrl}${urlSource === 'environment' ? ' (from the environment)' : ''}`);
   });
   await check('proxy', 'Proxy', () => {
@@ -177,13 +176,13 @@ async function checkStateServer(session: Session): Promise<CheckResult> {
 
 /** @throws PetstoreError `usage` if there is no profile of that name, `storage` */
 async function checkProfile(session: Session): Promise<CheckResult> {
-  const named = namedProfile(session.context.env, session.options.profile);
+  const named = requestedProfile(session.context.env, session.options.profile);
   if (named?.name === SANDBOX) return ok(`${SANDBOX} (built in)`);
   const store = await session.profiles();
   const name = named?.name ?? store.active();
-  checkExists(name, store.names(), named?.from);
+  checkExists(name, store.names(), named?.source);
   store.get(name);
-  return ok(`${name} (${named === undefined ? 'active' : `from ${named.from ?? '--profile'}`})`);
+  return ok(`${name} (${named === undefined ? 'active' : `from ${named.source ?? '--profile'}`})`);
 }
 
 /** Adds the failed step to the error of a request, and a hint that does not suggest `petstore doctor` again. */

@@ -25,7 +25,7 @@ export type ProfileStore = ReturnType<typeof openConfStore>;
  * if a file cannot be read or written.
  */
 export function openConfStore(dir: string) {
-  const commandPath = (file: string): string => join(dir, `${file}.json`);
+  const pathOf = (file: string): string => join(dir, `${file}.json`);
 
   // conf reads the file at each access.
   const open = (file: string): Pick<Conf, 'store'> =>
@@ -33,17 +33,15 @@ export function openConfStore(dir: string) {
       cwd: dir,
       configName: file,
       configFileMode: 0o600,
-      deserialize: (text) => parseSettings(text, commandPath(file)),
+      deserialize: (text) => parseSettings(text, pathOf(file)),
     });
 
   const read = (file: string): Settings | undefined =>
-    guarded(commandPath(file), 'read', () =>
-      isUsable(commandPath(file)) ? (open(file).store as Settings) : undefined,
-    );
+    guarded(pathOf(file), 'read', () => (isUsable(pathOf(file)) ? (open(file).store as Settings) : undefined));
 
   // conf reports a short write on a full disk as success, so the old file is kept until the new one has been read back.
   const write = (file: string, settings: Settings): void => {
-    const path = commandPath(file);
+    const path = pathOf(file);
     const existed = read(file) !== undefined;
     guarded(path, 'write', () => {
       mkdirp(dir);
@@ -72,7 +70,7 @@ export function openConfStore(dir: string) {
     return names;
   };
   const remove = (file: string): boolean =>
-    guarded(commandPath(file), 'remove', () => removeAll(`${file}.json`).includes(`${file}.json`));
+    guarded(pathOf(file), 'remove', () => removeAll(`${file}.json`).includes(`${file}.json`));
 
   const list = (): readonly string[] => (fs.existsSync(dir) ? fs.readdirSync(dir) : []);
 
@@ -101,7 +99,7 @@ export function openConfStore(dir: string) {
     },
     active(): string {
       const name = read(ACTIVE)?.active ?? FIRST_ACTIVE;
-      if (!isProfileName(name)) throw damagedFile(commandPath(ACTIVE), 'does not name a profile');
+      if (!isProfileName(name)) throw damagedFile(pathOf(ACTIVE), 'does not name a profile');
       return name;
     },
     /** Undefined if the file that names the active profile is damaged. */

@@ -11,23 +11,47 @@ import { sandboxDataFile, stateDir } from './paths.ts';
 import type { StoredProfile } from './store.ts';
 import { BUILT_IN, checkExists, checkProfileName, FIRST_ACTIVE, hasKey, SANDBOX } from './store.ts';
 
-/** Base URL and API key of a command, as far as they are known before a key command runs. */
+type UrlSource = 'environment' | 'stored' | 'sandbox';
+type KeySource = 'environment' | 'stored' | 'command' | 'sandbox';
+
+/** Base URL and API key of a command. For the embedded sandbox the base URL is `sandbox:` and the data file. */
 export interface Credentials {
   readonly profile: string;
   /** Ends in `/v1`, without a trailing slash. */
-  readonly baseUrl?: string;
-  readonly urlSource?: 'environment' | 'stored' | 'sandbox';
+  readonly baseUrl: string;
+  readonly urlSource: UrlSource;
   /** Never printed or saved; empty for the embedded sandbox, which creates its own. */
-  readonly key?: string;
-  readonly keySource?: 'environment' | 'stored' | 'command' | 'sandbox';
-  /** The command that prints the key, and where it is configured. */
-  readonly keyCommand?: { readonly line: string; readonly from: string };
-  /** The error of a command that uses these credentials. */
-  readonly problem?: PetstoreError;
+  readonly key: string;
+  readonly keySource: KeySource;
+  readonly keyCommand?: KeyCommand | undefined;
 }
 
-/** Complete credentials. For the embedded sandbox the base URL is `sandbox:` and the data file. */
-export type Target = Required<Omit<Credentials, 'keyCommand' | 'problem'>> & Pick<Credentials, 'keyCommand'>;
+/** The command that prints the key, and where it is configured. */
+interface KeyCommand {
+  readonly line: string;
+  readonly source: string;
+}
+
+/** The profile of a command, with everything that its URL and key may come from. */
+export interface SelectedProfile {
+  readonly profile: string;
+  /** Empty if the profile was named by `--profile`, which overrides the environment. */
+  readonly env: Environment;
+  /** Not read if the environment provides URL and key. */
+  readonly stored?: StoredProfile | undefined;
+}
+
+/** The sandbox has no URL. */
+export interface FoundUrl extends Partial<BaseUrl> {
+  readonly urlSource: UrlSource;
+}
+
+/** Without a key for the sandbox, and if a key command prints it. */
+export interface FoundKey {
+  readonly key?: string;
+  readonly keySource: KeySource;
+  readonly keyCommand?: KeyCommand;
+}
 
 const PROFILE_VARIABLE = 'PETSTORE_PROFILE';
 const KEY_VARIABLE = 'PETSTORE_API_KEY';
@@ -39,70 +63,57 @@ const OVERRIDES: readonly string[] = [KEY_VARIABLE, KEY_COMMAND_VARIABLE, URL_VA
 type OpenStore = () => Promise<ProfileStore>;
 
 /** @throws PetstoreError `usage` (unknown profile, invalid URL), `auth` (no key or URL, a key for another origin), `storage` */
-export async function resolveTarget(
+export async function resolveCredentials(
   context: KeyCommandContext & PathContext,
-  profile: string | undefined,
-  openStore: OpenStore,
-): Promise<Target> {
-  const { problem, ...found } = await findCredentials(context.env, profile, openStore);
-  if (problem) throw problem;
-  const { baseUrl = `sandbox:${sandboxDataFile(stateDir(context))}`, keyCommand } = found;
-  const { urlSource = 'sandbox', keySource = 'sandbox' } = found;
-  let { key = '' } = found;
-  if (keyCommand) {
-    const { runKeyCommand } = await import('./key-command.ts');
-    key = await runKeyCommand(keyCommand.line, keyCommand.from, context);
-  }
-  return { ...found, baseUrl, urlSource, key, keySource };
-}
-
-const SANDBOX_CREDENTIALS = { profile: SANDBOX, urlSource: 'sandbox', keySource: 'sandbox' } as const;
-
-/**
- * With `--profile`, the environment is ignored; otherwise it overrides the saved URL and the saved key independently.
- * @param typed the value of `--profile`
- * @throws PetstoreError `usage` for an invalid profile name; other errors are returned as `problem`
- */
-export async function findCredentials(
-  environment: Environment,
-  typed: string | undefined,
+  profileOption: string | undefined,
   openStore: OpenStore,
 ): Promise<Credentials> {
-  const named = namedProfile(environment, typed);
-  if (named?.name === SANDBOX) return SANDBOX_CREDENTIALS;
-  const env = typed === undefined ? environment : {};
-  let found: Credentials = { profile: named?.name ?? FIRST_ACTIVE };
-  try {
-    const isComplete = environmentSuffices(env);
-    if (!named && !isComplete) found = { profile: (await openStore()).active() };
-    const { profile } = found;
-    if (profile === SANDBOX) {
-      // The active sandbox uses neither URL nor key, but invalid ones are not passed over.
-      environmentUrl(env);
-      environmentKey(env);
-      return SANDBOX_CREDENTIALS;
-    }
-    // The existence of a built-in profile needs no check, which would load the store.
-    const store = isComplete && BUILT_IN.includes(profile) ? undefined : await openStore();
-    if (store) checkExists(profile, store.names(), named?.from);
-    const stored = isComplete ? undefined : store?.get(profile);
-    const { origin, ...url } = findUrl(env, profile, stored, typed !== undefined);
-    found = { ...found, ...url };
-    return { ...found, ...(environmentKey(env) ?? storedKey(profile, stored, origin, url.urlSource)) };
-  } catch (problem) {
-    if (!(problem instanceof PetstoreError)) throw problem;
-    return { ...found, problem };
-  }
+  const selected = await selectProfile(context.env, profileOption, openStore);
+  const { profile } = selected;
+  const found = findUrl(selected);
+  const { url: baseUrl = `sandbox:${sandboxDataFile(stateDir(context))}`, urlSource } = found;
+  const { key = '', keySource, keyCommand } = findKey(selected, found);
+  if (!keyCommand) return { profile, baseUrl, urlSource, key, keySource };
+  const { runKeyCommand } = await import('./key-command.ts');
+  const printed = await runKeyCommand(keyCommand.line, keyCommand.source, context);
+  return { profile, baseUrl, urlSource, key: printed, keySource, keyCommand };
 }
 
 /**
- * The profile named by `--profile` or PETSTORE_PROFILE, and the variable unless it was typed; an empty one counts as unset.
+ * @param profileOption the value of `--profile`
+ * @throws PetstoreError `usage` for an invalid or unknown profile, `storage`
+ */
+export async function selectProfile(
+  environment: Environment,
+  profileOption: string | undefined,
+  openStore: OpenStore,
+): Promise<SelectedProfile> {
+  const profile = await usedProfile(environment, profileOption, openStore);
+  const env = profileOption === undefined ? environment : {};
+  // A sandbox that was named ignores the environment, too.
+  if (profile === SANDBOX) return { profile, env: requestedProfile(env, profileOption) ? {} : env };
+  return { profile, env, stored: environmentSuffices(env) ? undefined : (await openStore()).get(profile) };
+}
+
+/** The profile of a command; throws as `selectProfile` does. */
+export async function usedProfile(env: Environment, profileOption: string | undefined, openStore: OpenStore) {
+  const requested = requestedProfile(env, profileOption);
+  const isComplete = profileOption === undefined && environmentSuffices(env);
+  const profile = requested?.name ?? (isComplete ? FIRST_ACTIVE : (await openStore()).active());
+  // The existence of a built-in profile needs no check, which would load the store.
+  if (!BUILT_IN.includes(profile)) checkExists(profile, (await openStore()).names(), requested?.source);
+  return profile;
+}
+
+/**
+ * The profile named by `--profile` or PETSTORE_PROFILE, and the variable unless the option was used; an empty one counts as
+ * unset.
  * @throws PetstoreError `usage` for an invalid name
  */
-export function namedProfile(env: Environment, typed: string | undefined) {
-  const from = typed === undefined ? PROFILE_VARIABLE : undefined;
-  const name = typed ?? (env[PROFILE_VARIABLE] || undefined);
-  return name === undefined ? undefined : { name: checkProfileName(name, from), from };
+export function requestedProfile(env: Environment, profileOption: string | undefined) {
+  const source = profileOption === undefined ? PROFILE_VARIABLE : undefined;
+  const name = profileOption ?? (env[PROFILE_VARIABLE] || undefined);
+  return name === undefined ? undefined : { name: checkProfileName(name, source), source };
 }
 
 /** The variables that override the active profile; the sandbox uses neither a key nor a URL alone. */
@@ -132,51 +143,49 @@ export function environmentUrl(env: Environment): BaseUrl | undefined {
   return url === undefined ? undefined : checkBaseUrl(url, URL_VARIABLE);
 }
 
-function findUrl(env: Environment, name: string, stored: StoredProfile | undefined, isTyped: boolean) {
+/** @throws PetstoreError `usage` if PETSTORE_BASE_URL is invalid, `auth` if there is no URL */
+export function findUrl({ profile, env, stored }: SelectedProfile): FoundUrl {
   const own = environmentUrl(env);
-  if (own) return { baseUrl: own.url, origin: own.origin, urlSource: 'environment' } as const;
+  // The active sandbox does not use the URL of the environment, but an invalid one is an error.
+  if (profile === SANDBOX) return { urlSource: 'sandbox' };
+  if (own) return { ...own, urlSource: 'environment' };
   const parsed = parseBaseUrl(stored?.url);
-  if ('url' in parsed) return { baseUrl: parsed.url, origin: parsed.origin, urlSource: 'stored' } as const;
-  const from = `profile "${name}"`;
-  const login = `run \`petstore auth login -p ${name} --url https://HOST/v1\``;
+  if ('url' in parsed) return { ...parsed, urlSource: 'stored' };
+  const login = loginHint(profile, true);
   if (stored?.url !== undefined) {
-    throw new PetstoreError('auth', `the base URL of ${from} ${parsed.problem}`, { hint: login });
+    throw new PetstoreError('auth', `the base URL of profile "${profile}" ${parsed.problem}`, { hint: login });
   }
-  // New users without an account see this error first.
-  const other = isTyped ? '' : `, or add \`-p ${SANDBOX}\` to try petstore without an account`;
-  const hint = keyVariable(env) === undefined ? `${login}${other}` : `set ${URL_VARIABLE}`;
-  throw new PetstoreError('auth', `${from} has no base URL`, { hint });
+  const hint = keyVariable(env) === undefined ? login : `set ${URL_VARIABLE}`;
+  throw new PetstoreError('auth', `profile "${profile}" has no base URL`, { hint });
 }
 
-type FoundKey = Pick<Credentials, 'key' | 'keySource' | 'keyCommand'>;
+/** @throws PetstoreError `auth` if there is no valid key for the URL */
+export function findKey({ profile, env, stored }: SelectedProfile, { origin, urlSource }: FoundUrl): FoundKey {
+  const own = environmentKey(env);
+  if (profile === SANDBOX) return { keySource: 'sandbox' };
+  if (own) return own;
+  const source = `profile "${profile}"`;
+  const hint = urlSource === 'environment' ? `set ${KEY_VARIABLE} to a key for ${origin}` : loginHint(profile);
+  if (!stored || !hasKey(stored)) throw new PetstoreError('auth', `${source} has no API key`, { hint });
+  if (stored.origin !== origin) {
+    const itsHost = stored.origin ?? 'an unknown host';
+    const message = `the API key of ${source} is for ${itsHost} and is not sent to ${origin}`;
+    throw new PetstoreError('auth', message, { hint });
+  }
+  if (stored.keyCommand !== undefined) return { keyCommand: { line: stored.keyCommand, source }, keySource: 'command' };
+  return { key: checkKey(stored.key, source, loginHint(profile)), keySource: 'stored' };
+}
 
 // An invalid key is an error: a saved key is never used in its place.
 function environmentKey(env: Environment): FoundKey | undefined {
   const { [KEY_VARIABLE]: key, [KEY_COMMAND_VARIABLE]: line } = env;
   const hint = `set ${KEY_VARIABLE} to the key without spaces or line breaks`;
   if (key !== undefined) return { key: checkKey(key, KEY_VARIABLE, hint), keySource: 'environment' };
-  return line === undefined ? undefined : { keyCommand: { line, from: KEY_COMMAND_VARIABLE }, keySource: 'command' };
+  if (line === undefined) return undefined;
+  return { keyCommand: { line, source: KEY_COMMAND_VARIABLE }, keySource: 'command' };
 }
 
-function storedKey(
-  name: string,
-  stored: StoredProfile | undefined,
-  origin: string,
-  urlSource: Credentials['urlSource'],
-): FoundKey {
-  const from = `profile "${name}"`;
-  const login = `run \`petstore auth login -p ${name}\``;
-  const set = `set ${KEY_VARIABLE}`;
-  if (!stored || !hasKey(stored)) {
-    const hint = urlSource === 'environment' ? set : login;
-    throw new PetstoreError('auth', `${from} has no API key`, { hint });
-  }
-  if (stored.origin !== origin) {
-    const itsHost = stored.origin ?? 'an unknown host';
-    throw new PetstoreError('auth', `the API key of ${from} is for ${itsHost} and is not sent to ${origin}`, {
-      hint: `${set} to a key for ${origin}`,
-    });
-  }
-  if (stored.keyCommand !== undefined) return { keyCommand: { line: stored.keyCommand, from }, keySource: 'command' };
-  return { key: checkKey(stored.key, from, login), keySource: 'stored' };
+/** The command that saves a key, and a URL where there is none. */
+export function loginHint(profile: string, withUrl = false): string {
+  return `run \`petstore auth login -p ${profile}${withUrl ? ' --url https://HOST/v1' : ''}\``;
 }

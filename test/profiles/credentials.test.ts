@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ProfileStore } from '../../src/profiles/conf-store.ts';
 import { openConfStore } from '../../src/profiles/conf-store.ts';
-import { resolveTarget } from '../../src/profiles/credentials.ts';
+import { resolveCredentials } from '../../src/profiles/credentials.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { world } from '../support/world.ts';
 
@@ -32,7 +32,7 @@ const all = saved();
 
 function resolve(env: Record<string, string>, profile?: string, store: ProfileStore = all) {
   const context = world([], { env: { PETSTORE_STATE_DIR: '/state', ...env } });
-  return resolveTarget(context, profile, async () => store);
+  return resolveCredentials(context, profile, async () => store);
 }
 
 const URL_B = { PETSTORE_BASE_URL: 'https://b.example/v1' };
@@ -81,7 +81,7 @@ test('no profile is read if the environment provides key and URL', async () => {
     [BOTH, 'production'],
     [{ ...BOTH, PETSTORE_PROFILE: 'staging' }, 'staging'],
   ] as const) {
-    const target = await resolveTarget(world([], { env }), undefined, store);
+    const target = await resolveCredentials(world([], { env }), undefined, store);
     expect(target).toMatchObject({ profile, key: 'k' });
   }
 });
@@ -116,12 +116,22 @@ const LOGIN = 'run `petstore auth login -p staging --url https://HOST/v1`';
 const STAGING = { PETSTORE_PROFILE: 'staging' };
 
 test.each([
-  ['edited', {}, 'is for https://a.example and is not sent to https://evil.example', 'set PETSTORE_API_KEY to a key'],
-  ['no-origin', {}, 'is for an unknown host and is not sent to https://a.example', 'set PETSTORE_API_KEY to a key'],
+  [
+    'edited',
+    {},
+    'is for https://a.example and is not sent to https://evil.example',
+    'run `petstore auth login -p edited`',
+  ],
+  [
+    'no-origin',
+    {},
+    'is for an unknown host and is not sent to https://a.example',
+    'run `petstore auth login -p no-origin`',
+  ],
   ['malformed', {}, 'from profile "malformed" contains a space', 'run `petstore auth login -p malformed`'],
   ['keyless', BOTH, 'profile "keyless" has no API key', 'run `petstore auth login -p keyless`'],
   ['staging', BOTH, 'profile "staging" has no base URL', LOGIN],
-  [undefined, STAGING, 'profile "staging" has no base URL', `${LOGIN}, or add \`-p sandbox\``],
+  [undefined, STAGING, 'profile "staging" has no base URL', LOGIN],
   [undefined, { ...STAGING, PETSTORE_API_KEY: 'k' }, 'has no base URL', 'set PETSTORE_BASE_URL'],
   [undefined, { ...URL_B, ...STAGING }, 'has no API key', 'set PETSTORE_API_KEY'],
   [undefined, { PETSTORE_API_KEY: '' }, 'the API key from PETSTORE_API_KEY is empty', 'set PETSTORE_API_KEY'],

@@ -7,7 +7,7 @@ import { escapeControls } from '../../escape.ts';
 import { TransportError } from '../../http/types.ts';
 import type { BaseUrl } from '../../profiles/credential-rules.ts';
 import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../profiles/credential-rules.ts';
-import { environmentUrl, keyVariable, namedProfile } from '../../profiles/credentials.ts';
+import { environmentUrl, keyVariable, requestedProfile } from '../../profiles/credentials.ts';
 import type { StoredProfile } from '../../profiles/store.ts';
 import { hasKey, keyAsProfileError, SANDBOX } from '../../profiles/store.ts';
 import { looksLikeKey, maskKey } from '../../redact.ts';
@@ -36,7 +36,7 @@ const loginAction: Action<LoginOptions, LoginResult> = {
     const typed = session.options.profile;
     // With --profile, ignore the environment.
     const env = typed === undefined ? session.context.env : {};
-    const profile = namedProfile(env, typed)?.name ?? store.active();
+    const profile = requestedProfile(env, typed)?.name ?? store.active();
     if (profile === SANDBOX) {
       throw new PetstoreError('usage', 'profile "sandbox" needs no login', {
         hint: 'run `petstore categories list -p sandbox`',

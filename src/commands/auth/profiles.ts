@@ -5,8 +5,16 @@ import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { capitalize } from '../../format.ts';
 import type { Column } from '../../output/view.ts';
-import type { Credentials } from '../../profiles/credentials.ts';
-import { findCredentials, keyVariable, namedProfile, overridingVariables } from '../../profiles/credentials.ts';
+import type { FoundKey, FoundUrl, SelectedProfile } from '../../profiles/credentials.ts';
+import {
+  findKey,
+  findUrl,
+  keyVariable,
+  overridingVariables,
+  requestedProfile,
+  selectProfile,
+  usedProfile,
+} from '../../profiles/credentials.ts';
 import { checkExists, checkProfileName, SANDBOX } from '../../profiles/store.ts';
 import { maskKey } from '../../redact.ts';
 
@@ -14,32 +22,34 @@ interface LogoutResult {
   readonly profile: string;
   /** False if there was nothing to remove. */
   readonly removed: boolean;
+  /** Whether the base URL was removed, too. */
   readonly deleted: boolean;
 }
 
 const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
   async run(session, options) {
     const { env } = session.context;
-    const { profile: typed } = session.options;
+    const profileOption = session.options.profile;
     const store = await session.profiles();
-    // With --profile, the environment is ignored.
-    const variable = typed === undefined ? keyVariable(env) : undefined;
+    // --profile overrides the environment.
+    const variable = profileOption === undefined ? keyVariable(env) : undefined;
     if (variable) await session.warn(`${variable} is still set and overrides saved keys`);
-    const named = namedProfile(env, typed);
-    const profile = named?.name ?? store.active();
+    const requested = requestedProfile(env, profileOption);
+    const profile = requested?.name ?? store.active();
     if (profile === SANDBOX) {
       throw new PetstoreError('usage', 'profile "sandbox" has a built-in key, which cannot be removed', {
-        hint: 'run `petstore auth logout -p PROFILE` to log out of another profile',
+        hint: 'run `petstore auth logout PROFILE` to log out of another profile',
       });
     }
-    checkExists(profile, store.names(), named?.from, 'run `petstore auth status` to list the profiles');
-    const deleted = options.delete === true;
-    return { profile, removed: deleted ? store.remove(profile) : store.removeKey(profile), deleted };
+    checkExists(profile, store.names(), requested?.source, 'run `petstore auth status` to list the profiles');
+    if (!options.delete) return { profile, removed: store.removeKey(profile), deleted: false };
+    const deleted = store.remove(profile);
+    return { profile, removed: deleted, deleted };
   },
   view: {
     text({ profile, removed, deleted }) {
-      if (!removed) return [`No API key is saved for profile "${profile}"\n`];
-      return [`${deleted ? 'Deleted' : 'Removed the API key of'} profile "${profile}"\n`];
+      if (deleted) return [`Deleted profile "${profile}"\n`];
+      return [`${removed ? 'Removed the API key of' : 'No API key is saved for'} profile "${profile}"\n`];
     },
   },
 };
@@ -51,62 +61,91 @@ const switchAction: Action<object, { readonly profile: string }> = {
     store.get(profile);
     store.activate(profile);
     for (const name of overridingVariables(session.context.env, profile)) {
-      await session.warn(`${name} is set and overrides the active profile; use -p ${profile}`);
+      await session.warn(`${name} is set and overrides the active profile; to use this one, add -p ${profile}`);
     }
     return { profile };
   },
   view: { text: ({ profile }) => [`Profile "${profile}" is now active\n`] },
 };
 
-interface ListedProfile extends Credentials {
+interface ListedProfile {
+  readonly profile: string;
   /** Whether a command with the same options uses it. */
   readonly active: boolean;
+  readonly url?: FoundUrl;
+  readonly key?: FoundKey;
+  /** The error of a command that uses this profile. */
+  readonly problem?: PetstoreError;
 }
 
 const COLUMNS: readonly Column<ListedProfile>[] = [
   { header: '  profile', value: ({ active, profile }) => `${active ? '*' : ' '} ${profile}` },
-  { header: 'url', value: ({ baseUrl, urlSource }) => cell(baseUrl, urlSource), wrap: true },
-  { header: 'key', value: ({ key, keySource }) => cell(key && maskKey(key), keySource), wrap: true },
+  { header: 'url', value: urlCell, wrap: true },
+  { header: 'key', value: keyCell, wrap: true },
 ];
 
 const statusAction: Action<object, readonly ListedProfile[]> = {
-  async run(session) {
-    const { env, redactor } = session.context;
-    const store = await session.profiles();
-    const find = (profile?: string) => findCredentials(env, profile, async () => store);
-    const used = await find(session.options.profile);
-    const names = store.names();
-    if (used.problem && !names.includes(used.profile)) throw used.problem;
-    const found = await Promise.all(names.map((name) => (name === used.profile ? used : find(name))));
-    for (const { key } of found) if (key !== undefined) redactor.add(key);
-    return found.map((one) => ({ ...one, active: one === used }));
+  async run({ context: { env, redactor }, options, profiles }) {
+    const store = await profiles();
+    const used = await usedProfile(env, options.profile, profiles);
+    const rows = store.names().map(async (profile) => {
+      const active = profile === used;
+      // The environment overrides only the active profile.
+      return { profile, active, ...(await inspect(selectProfile(env, active ? options.profile : profile, profiles))) };
+    });
+    const listed = await Promise.all(rows);
+    for (const { key } of listed) redactor.add(key?.key ?? '');
+    return listed;
   },
   view: {
     json: (profiles) =>
-      profiles.map(({ profile, active, baseUrl, urlSource, key, keySource, problem }) => ({
+      profiles.map(({ profile, active, url, key, problem }) => ({
         profile,
         active,
-        url: baseUrl ?? null,
-        urlSource: urlSource ?? null,
-        key: key ? maskKey(key) : null,
-        keySource: keySource ?? null,
+        url: url?.url ?? null,
+        urlSource: url?.urlSource ?? null,
+        key: key?.key ? maskKey(key.key) : null,
+        keySource: key?.keySource ?? null,
         ...(problem && { problem: problem.message }),
       })),
     *text(profiles, { table }) {
       yield* table(COLUMNS, profiles);
-      const problems = profiles.flatMap(({ problem }) => problem?.message ?? []);
-      const lines = problems.map((problem) => `${capitalize(escapeControls(problem))}\n`);
-      if (lines.length > 0) yield `\n${lines.join('')}`;
+      // The first damaged file is the error of this command, which is printed afterwards.
+      const failure = damage(profiles);
+      const problems = profiles.flatMap(({ problem }) => (problem && problem !== failure ? problem.message : []));
+      if (problems.length > 0) yield `\n${problems.map((text) => `${capitalize(escapeControls(text))}\n`).join('')}`;
     },
     tables: true,
-    failure: (profiles) => profiles.find(({ problem }) => problem?.kind === 'storage')?.problem,
+    failure: damage,
   },
 };
 
-function cell(value: string | undefined, source: Credentials['urlSource'] | Credentials['keySource']): string {
-  if (source === 'sandbox') return 'built in';
-  if (source === 'command') return 'from a key command';
-  return `${value ?? '-'}${source === 'environment' ? ' (env)' : ''}`;
+async function inspect(selected: Promise<SelectedProfile>): Promise<Omit<ListedProfile, 'profile' | 'active'>> {
+  let url: FoundUrl | undefined;
+  try {
+    const profile = await selected;
+    url = findUrl(profile);
+    return { url, key: findKey(profile, url) };
+  } catch (problem) {
+    if (!(problem instanceof PetstoreError)) throw problem;
+    return { ...(url && { url }), problem };
+  }
+}
+
+function damage(profiles: readonly ListedProfile[]): PetstoreError | undefined {
+  return profiles.find(({ problem }) => problem?.kind === 'storage')?.problem;
+}
+
+function urlCell({ url, problem }: ListedProfile): string {
+  if (problem?.kind === 'storage') return 'damaged';
+  if (url?.urlSource === 'sandbox') return 'built in';
+  return `${url?.url ?? '-'}${url?.urlSource === 'environment' ? ' (env)' : ''}`;
+}
+
+function keyCell({ key }: ListedProfile): string {
+  if (key?.keySource === 'sandbox') return 'built in';
+  if (key?.keySource === 'command') return 'from a key command';
+  return `${key?.key ? maskKey(key.key) : '-'}${key?.keySource === 'environment' ? ' (env)' : ''}`;
 }
 
 export const logout = (): PetstoreCommand =>

@@ -74,6 +74,13 @@ test('auth login needs no active profile if one is named', async () => {
   expect(await petstore(['auth', 'login'])).toMatchObject({ code: 9, err: expect.stringContaining('active.json') });
 });
 
+test('auth login of one profile ignores a damaged active one', async () => {
+  await login(GOOD_KEY);
+  fs.writeFileSync(join(dir, 'config', 'profile-production.json'), 'damaged');
+  expect(await login(GOOD_KEY, 'farm')).toMatchObject({ code: 0, out: expect.stringContaining('To use it, add') });
+  expect(await login(GOOD_KEY)).toMatchObject({ code: 9 });
+});
+
 test('auth login takes the URL from the environment unless -p is given, and warns of a key in it', async () => {
   const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'other' };
   expect(await petstore(['auth', 'login', '-p', 'farm'], GOOD_KEY, env)).toMatchObject({ code: 3, out: '' });
@@ -102,6 +109,15 @@ test.each(['PETSTORE_API_KEY', 'PETSTORE_API_KEY_COMMAND'])(
   },
 );
 
+test('auth logout --delete deletes a profile with or without a key, and reports if there is none', async () => {
+  await login(GOOD_KEY, '-p', 'farm');
+  await petstore(['auth', 'logout', '-p', 'farm']);
+  for (const gone of [true, false]) {
+    const { out } = await petstore(['auth', 'logout', gone ? 'farm' : 'staging', '--delete', '--json']);
+    expect(JSON.parse(out)).toMatchObject({ removed: gone, deleted: gone });
+  }
+});
+
 const UNKNOWN =
   'does not exist; available profiles: "production", "staging", "sandbox"\nhint: run `petstore auth status`';
 
@@ -128,7 +144,7 @@ test.each([
 ])('auth switch to %s warns if the environment %j overrides it', async (name, env, variables) => {
   const run = await petstore(['auth', 'switch', name], '', env);
   expect(run).toMatchObject({ code: 0, out: `Profile "${name}" is now active\n` });
-  const warnings = variables.map((one) => `warning: ${one} is set and overrides the active profile; use -p ${name}\n`);
+  const warnings = variables.map((one) => `warning: ${one} is set and overrides the active profile; to use this one, add -p ${name}\n`);
   expect(run.err).toBe(warnings.join(''));
 });
 
@@ -172,7 +188,8 @@ test('auth status with a damaged profile names its file, shows the other profile
   const run = await petstore(['auth', 'status']);
   expect(run.code).toBe(9);
   expect(run.out).toMatch(/farm +http:\S+ +…6789/);
-  for (const text of [run.out, run.err]) expect(text).toContain('profile-production.json');
+  expect(run.out).toMatch(/^\* production +damaged +-$/m);
+  expect((run.out + run.err).match(/profile-production\.json/g)).toHaveLength(1);
   expect(run.out + run.err).not.toContain(GOOD_KEY.slice(0, 8));
 });
 
