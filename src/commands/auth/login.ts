@@ -5,6 +5,7 @@ import type { Environment } from '../../context.ts';
 import { PetstoreError, rephrase } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { TransportError } from '../../http/types.ts';
+import type { ProfileStore } from '../../profiles/conf-store.ts';
 import type { BaseUrl } from '../../profiles/credential-rules.ts';
 import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../profiles/credential-rules.ts';
 import { environmentUrl, keyVariable, requestedProfile } from '../../profiles/credentials.ts';
@@ -12,6 +13,7 @@ import type { StoredProfile } from '../../profiles/store.ts';
 import { hasKey, keyAsProfileError, SANDBOX } from '../../profiles/store.ts';
 import { looksLikeKey, maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
+import { acceptProfile } from './profile-argument.ts';
 
 interface LoginOptions {
   readonly url?: string;
@@ -44,7 +46,7 @@ const loginAction: Action<LoginOptions, LoginResult> = {
     }
     // The new profile becomes active only if the active one has no key.
     const active = store.activeIfReadable();
-    const activated = active !== undefined && active !== profile && active !== SANDBOX && !hasKey(store.get(active));
+    const activated = active !== undefined && active !== profile && lacksKey(store, active);
     const { url, keyCommand, verify: verified } = options;
     const stored = store.get(profile);
     const address = url === undefined ? await findUrl(session, env, profile, stored) : checkBaseUrl(url, '--url');
@@ -75,6 +77,15 @@ const loginAction: Action<LoginOptions, LoginResult> = {
     },
   },
 };
+
+// A damaged profile may have a key.
+function lacksKey(store: ProfileStore, profile: string): boolean {
+  try {
+    return profile !== SANDBOX && !hasKey(store.get(profile));
+  } catch {
+    return false;
+  }
+}
 
 async function findUrl(session: Session, env: Environment, profile: string, stored?: StoredProfile): Promise<BaseUrl> {
   const known = environmentUrl(env) ?? parseBaseUrl(stored?.url);
@@ -138,7 +149,7 @@ async function verify(session: Session, profile: string, key: string, url: strin
 }
 
 export const login = (): PetstoreCommand =>
-  new PetstoreCommand('login')
+  acceptProfile(new PetstoreCommand('login'))
     .description('save an API key for a profile')
     .option('--url <url>', 'base URL of the service: https, or http on loopback, ending in /v1')
     .option('--key-command <command>', 'save a command that prints the key, instead of a key')

@@ -17,6 +17,7 @@ import {
 } from '../../profiles/credentials.ts';
 import { checkExists, checkProfileName, SANDBOX } from '../../profiles/store.ts';
 import { maskKey } from '../../redact.ts';
+import { acceptProfile } from './profile-argument.ts';
 
 interface LogoutResult {
   readonly profile: string;
@@ -149,12 +150,12 @@ function keyCell({ key }: ListedProfile): string {
 }
 
 export const logout = (): PetstoreCommand =>
-  new PetstoreCommand('logout')
+  acceptProfile(new PetstoreCommand('logout'))
     .description("remove a profile's API key and keep its base URL")
     .option('--delete', 'delete the whole profile')
     .sections({
       output: 'one line; with --json {"profile", "removed", "deleted"}.',
-      examples: ['petstore auth logout', 'petstore auth logout -p staging --delete'],
+      examples: ['petstore auth logout', 'petstore auth logout staging --delete'],
     })
     .action(actionHandler(async () => logoutAction));
 

@@ -144,7 +144,9 @@ test.each([
 ])('auth switch to %s warns if the environment %j overrides it', async (name, env, variables) => {
   const run = await petstore(['auth', 'switch', name], '', env);
   expect(run).toMatchObject({ code: 0, out: `Profile "${name}" is now active\n` });
-  const warnings = variables.map((one) => `warning: ${one} is set and overrides the active profile; to use this one, add -p ${name}\n`);
+  const warnings = variables.map(
+    (one) => `warning: ${one} is set and overrides the active profile; to use this one, add -p ${name}\n`,
+  );
   expect(run.err).toBe(warnings.join(''));
 });
 
