@@ -79,9 +79,8 @@ export function failedAttempt(
     const processed = reason === 'timeout' || statusTraits(status ?? 0).slow ? 'late' : 'perhaps';
     return unknownOutcome(request, message, { processed, status, cause: failure });
   }
-  // An incomplete or invalid response is an error of the service, not of the network.
-  const isService = reason === 'reset' ? head !== undefined : /^(?:protocol|too-large)$/.test(reason);
-  const kind = reason === 'proxy-auth' ? 'auth' : isService ? 'service' : 'network';
+  const isInvalid = reason === 'protocol' || reason === 'too-large';
+  const kind = reason === 'proxy-auth' ? 'auth' : isInvalid ? 'service' : 'network';
   return new PetstoreError(kind, message, { ...networkHint(failure, timeout), cause: failure });
 }
 

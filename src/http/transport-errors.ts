@@ -23,7 +23,6 @@ const PROBLEMS: Readonly<Record<string, Problem>> = {
   EPIPE: CLOSED,
   ECONNABORTED: CLOSED,
   UND_ERR_HEADERS_OVERFLOW: ['too-large', 'the response is too large'],
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: NOT_HTTP,
   UND_ERR_ABORTED: ['aborted', 'interrupted'],
 };
 const TLS_CODE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|EPROTO$)/;
@@ -35,11 +34,17 @@ const TLS_CODE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO
 export function toTransportError(error: Error, requestSent: boolean, head?: Head, host?: string): TransportError {
   // The proxy failed.
   if (error instanceof TransportError) return error;
-  const [reason, problem] = problemOf(error, requestSent);
+  const [reason, problem] = isCutOff(error, head) ? CLOSED : problemOf(error, requestSent);
   const isConnecting = !requestSent && host !== undefined && /^(?:connect|tls)$/.test(reason);
   const early = reason === 'reset' && !head ? 'the connection closed before a response arrived' : problem;
   const message = isConnecting ? `cannot connect to ${host}: ${problem}` : early;
   return new TransportError(reason, requestSent, message, head, codeOf(error));
+}
+
+// A body that ends too soon, on a connection that was not to be kept open: undici reports it as a mistake in the response.
+function isCutOff(error: Error, head: Head | undefined): boolean {
+  if (!head) return false;
+  return codeOf(error) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || error.message.includes('(Invalid EOF state)');
 }
 
 function problemOf(error: Error, requestSent: boolean): Problem {

@@ -11,7 +11,7 @@ import { TransportError } from './types.ts';
 
 /** About 330,000 categories; a list of this size needs 640 MB of memory. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
-/** A longer error response is cut. */
+/** A longer error response is truncated. */
 const MAX_ERROR_BYTES = 1024 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -101,22 +101,23 @@ function exchange(
     let controller: Dispatcher.DispatchController | undefined;
     const chunks: Buffer[] = [];
 
-    const settle = (failure?: unknown): void => {
+    const finish = (failure?: unknown): void => {
       if (ended) return;
       ended = true;
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
-      if (head && (!failure || (isRejection(head.status) && !signal.aborted)))
+      // The status of an error is enough, even if the rest of its body is missing.
+      if (head && (!failure || (head.status >= 400 && !signal.aborted)))
         resolve({ ...head, body: Buffer.concat(chunks) });
       else reject(failure);
     };
-    // Ends the exchange early and closes its connection.
-    const cut = (failure?: unknown): void => {
-      settle(failure);
-      controller?.abort(new Error('cut'));
+    // Finishes early and closes the connection.
+    const abort = (failure?: unknown): void => {
+      finish(failure);
+      controller?.abort(new Error('aborted'));
     };
     const fail = (reason: TransportErrorReason, message: string): void =>
-      cut(new TransportError(reason, requestSent, message, head));
+      abort(new TransportError(reason, requestSent, message, head));
     const onAbort = (): void => fail('aborted', 'interrupted');
     const timer = setTimeout(() => fail('timeout', `the request timed out after ${duration(timeoutMs)}`), timeoutMs);
     signal.addEventListener('abort', onAbort, { once: true });
@@ -126,11 +127,11 @@ function exchange(
       // Called just before the head is written: from here on the service may have received the request.
       onRequestStart(started) {
         controller = started;
-        if (ended) return cut();
+        if (ended) return abort();
         try {
           options.beforeSend?.();
         } catch (error) {
-          return cut(error);
+          return abort(error);
         }
         requestSent = true;
         sentAt = now();
@@ -143,22 +144,17 @@ function exchange(
       onResponseData(_controller, chunk) {
         received += chunk.length;
         chunks.push(chunk);
-        if (head && head.status >= 400 && received >= MAX_ERROR_BYTES) cut();
+        if (head && head.status >= 400 && received >= MAX_ERROR_BYTES) abort();
         else if (received > MAX_RESPONSE_BYTES) fail('too-large', 'the response is larger than 64 MiB');
       },
-      onResponseEnd: () => settle(),
+      onResponseEnd: () => finish(),
       onResponseError(_controller, error) {
         const failure = toTransportError(error, requestSent, head, host);
         if (failure.reason === 'reset') options.onReset();
-        settle(failure);
+        finish(failure);
       },
     });
   });
-}
-
-// The status is enough: the service did not process the request, although the rest of the body is missing.
-function isRejection(status: number): boolean {
-  return status >= 400 && status < 500 && status !== 408;
 }
 
 // A value that was sent twice counts once.

@@ -77,7 +77,7 @@ export class TransportError extends Error {
   }
 }
 
-/** Sends one attempt; it neither follows redirects nor decodes nor retries. The body of a 4xx may be incomplete. */
+/** Sends one attempt; it neither follows redirects nor decodes nor retries. The body of an error may be incomplete. */
 export interface Transport {
   /**
    * @param options `timeoutMs`: from connect to last byte; `onHead`: called before the body is read; `beforeSend`: called

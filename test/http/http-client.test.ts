@@ -1,11 +1,14 @@
 // Attempts, retries, waits and interruptions of the HTTP client, in virtual time.
-import { expect, test } from 'vitest';
+import type { Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import { PetstoreError } from '../../src/errors.ts';
 import { HttpClient } from '../../src/http/http-client.ts';
+import { createTransport } from '../../src/http/transport.ts';
 import type { HttpRequest, Transport, Wait } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 import { Ledger } from '../../src/rate-limit/ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { startHttpFake } from '../support/http-fake.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
@@ -26,6 +29,8 @@ interface Options {
   readonly maxRetries?: number;
   readonly dir?: string;
   readonly clock?: FakeClock;
+  /** Instead of the steps. */
+  readonly transport?: Transport;
 }
 
 // A client whose attempts end with these steps in turn; the last one repeats.
@@ -57,7 +62,14 @@ function scripted(steps: readonly Step[], options: Options = {}) {
   const controller = new AbortController();
   const limits = { maxWaitMs, maxRetries, timeoutMs: 30_000, names: { maxWait: '--max-wait', timeout: '--timeout' } };
   const onWait = (wait: Wait | undefined): void => void waits.push(wait);
-  const sender = new HttpClient({ transport, ledger, clock, signal: controller.signal, limits, onWait });
+  const sender = new HttpClient({
+    transport: options.transport ?? transport,
+    ledger,
+    clock,
+    signal: controller.signal,
+    limits,
+    onWait,
+  });
   // Another process with a ticket.
   const openOther = async () => {
     const other = open();
@@ -180,6 +192,24 @@ test.each([
     expect(waits[0]?.reason).toBe(sent > 1 ? 'backoff' : undefined);
   },
 );
+
+test.each(
+  ['Content-Length: 99\r\n\r\n[', 'Transfer-Encoding: chunked\r\n\r\n400\r\n[]'].flatMap((rest) =>
+    [0, 1, 4].map((maxRetries): [string, number] => [rest, maxRetries]),
+  ),
+)('a response that is always cut off (%j), with %i retries, is a network error of a read', async (rest, maxRetries) => {
+  const cutOff = (socket: Socket): unknown =>
+    socket.end(`HTTP/1.1 200 OK\r\nConnection: ${service.requests.at(-1)?.headers.connection}\r\n${rest}`);
+  const service = await startHttpFake(() => cutOff);
+  onTestFinished(service.close);
+  const transport = createTransport({ baseUrl: service.url, key: 'k', version: '1', env: {}, now: Date.now });
+  const { sender } = scripted([], { maxRetries, transport });
+  const message = 'the connection closed before the response was complete';
+  expect(await caught(sender.send(LIST))).toMatchObject({ kind: 'network', exitCode: 6, message });
+  expect(service.requests).toHaveLength(maxRetries + 1);
+  expect(await caught(sender.send(CREATE))).toMatchObject({ ...LOST, message: expect.stringContaining(message) });
+  expect(service.requests).toHaveLength(maxRetries + 2);
+});
 
 test.each<[string, Step, number, number, object]>([
   ['that is not connected yet is not sent', { connectMs: 500 }, 500, 0, { exitCode: 143, processed: 'no' }],

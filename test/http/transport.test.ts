@@ -133,15 +133,17 @@ test('about 1 MiB of an error body is read', async () => {
 test.each<[string, status: string, reason: string, (socket: Socket) => unknown]>([
   ['stalled', '400 Bad', 'complete', (socket) => socket.resume()],
   ['lost', '400 Bad', 'complete', (socket) => socket.destroySoon()],
-  ['stalled', '408 Timeout', 'timeout', (socket) => socket.resume()],
-  ['lost', '500 Error', 'reset', (socket) => socket.destroySoon()],
+  ['stalled', '408 Timeout', 'complete', (socket) => socket.resume()],
+  ['lost', '500 Error', 'complete', (socket) => socket.destroySoon()],
+  ['stalled', '201 Created', 'timeout', (socket) => socket.resume()],
+  ['lost', '302 Found', 'reset', (socket) => socket.destroySoon()],
 ])('without its %s body, a response with the status %s is %s', async (_what, status, reason, proceed) => {
   const { url } = await serve((socket) => {
     socket.write(`${head(`${status}\r\nContent-Length: 99`)}{`);
     proceed(socket);
   });
   const sent = send(url, POST, { timeoutMs: 500 }).catch((error: unknown) => error);
-  expect(await sent).toMatchObject(reason === 'complete' ? { status: 400 } : { reason });
+  expect(await sent).toMatchObject(reason === 'complete' ? { status: Number.parseInt(status, 10) } : { reason });
 });
 
 test('Ctrl-C while the body of a rejection arrives interrupts the request', async () => {
@@ -205,11 +207,38 @@ test.each([
     'the response is too large',
   ],
   ['half a head', 'HTTP/1.1 200 OK\r\nContent-Ty', 'reset', NO_RESPONSE],
+  ['a bad chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n[]', 'protocol', INVALID],
   ['a body cut short', 'HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n[', 'reset', HALF],
   ['a chunk cut short', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n[]', 'reset', HALF],
 ])('a response with %s fails', async (_what, bytes, reason, message) => {
   expect(await failure((await responding(bytes)).url)).toMatchObject({ reason, requestSent: true, message });
 });
+test.each([
+  ['before its body', 'Content-Length: 99', ''],
+  ['in a body of known length', 'Content-Length: 99', '['],
+  ['in a chunk', 'Transfer-Encoding: chunked', '400\r\n[]'],
+  ['after a chunk', 'Transfer-Encoding: chunked', '2\r\n[]\r\n'],
+])('a response that is cut off %s is lost, on a new or a reused connection', async (_where, header, body) => {
+  for (const end of ['destroySoon', 'resetAndDestroy'] as const) {
+    let cutOff = (): unknown => undefined;
+    const { url, requests, connections } = await serve((socket) => {
+      cutOff = () => socket[end]();
+      const start = `HTTP/1.1 200 OK\r\nConnection: ${requests.at(-1)?.headers.connection}\r\n`;
+      socket.write(requests.length === 1 ? response('200 OK', '[]') : `${start}${header}\r\n\r\n${body}`);
+    });
+    const attempt = open(url);
+    await attempt();
+    // undici frees a connection one turn of the event loop after its response.
+    await pause(1);
+    for (let attempts = 0; attempts < 3; attempts++) {
+      const lost = attempt(GET, { onHead: () => cutOff() }).catch((error: unknown) => error);
+      expect(await lost).toMatchObject({ reason: 'reset', requestSent: true, message: HALF, head: { status: 200 } });
+    }
+    expect(requests.map(({ headers }) => headers.connection)).toEqual(['keep-alive', 'keep-alive', 'close', 'close']);
+    expect(connections()).toBe(3);
+  }
+});
+
 
 const failureThrough = (HTTPS_PROXY: string) => failure('https://pets.example/v1', POST, {}, { HTTPS_PROXY });
 
