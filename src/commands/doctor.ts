@@ -7,6 +7,7 @@ import { actionHandler, PetstoreCommand, rootOf } from '../command.ts';
 import { PetstoreError, rephrase, storageError, toPetstoreError } from '../errors.ts';
 import { formatDuration } from '../format.ts';
 import { proxyFor } from '../http/proxy.ts';
+import { CHECK_NETWORK } from '../http/request-errors.ts';
 import type { HttpResponse } from '../http/types.ts';
 import { TransportError } from '../http/types.ts';
 import type { Column } from '../output/view.ts';
@@ -190,9 +191,10 @@ function connectionError(error: unknown): unknown {
   if (!(error instanceof PetstoreError) || !(error.cause instanceof TransportError)) return error;
   const { code = '', reason, requestSent } = error.cause;
   const at = (step: string, hint: string): PetstoreError => rephrase(error, `${error.message} (${step})`, hint);
-  if (/^(?:ENOTFOUND|EAI_)/.test(code)) return at('DNS', 'check the host name in the base URL');
+  const offline = error.hint === CHECK_NETWORK ? CHECK_NETWORK : undefined;
+  if (/^(?:ENOTFOUND|EAI_)/.test(code)) return at('DNS', offline ?? 'check the host name in the base URL');
   if (reason === 'connect' || (reason === 'timeout' && !requestSent)) {
-    return at('TCP', 'check the host and port in the base URL');
+    return at('TCP', offline ?? 'check the host and port in the base URL');
   }
   if (reason !== 'tls') return error;
   if (/EXPIRED|NOT_YET_VALID/.test(code)) return at('TLS', 'synchronize the system clock, or renew the certificate');

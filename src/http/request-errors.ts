@@ -56,8 +56,8 @@ export function rateLimited(
   });
 }
 
-/** The hint after a failed connection. */
-const CHECK_CONNECTION: Hint = { hint: 'check the connection', command: ['doctor'] };
+/** The hint if this machine has no network. */
+export const CHECK_NETWORK = "check this machine's network connection";
 
 /**
  * The error of the last attempt if it received no complete response.
@@ -89,7 +89,8 @@ function networkHint({ reason }: TransportError, timeout: string): Hint | undefi
   if (reason === 'timeout') return { hint: `try again with a longer ${timeout}` };
   if (reason === 'proxy-auth') return { hint: 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT' };
   if (reason === 'proxy' || reason === 'proxy-refused') return { hint: 'correct HTTPS_PROXY' };
-  return CHECK_CONNECTION;
+  if (/^(?:EAI_AGAIN|ENETUNREACH|ENETDOWN)$/.test(code ?? '')) return { hint: CHECK_NETWORK };
+  return { hint: 'check the connection', command: ['doctor'] };
 }
 
 /** The error of a request that may have been processed; its hint says how to check. */

@@ -7,13 +7,13 @@ type Problem = readonly [reason: TransportErrorReason, message: string];
 
 const NOT_HTTP: Problem = ['protocol', 'the service sent an invalid HTTP response'];
 
-const UNRESOLVED: Problem = ['connect', 'the host name could not be resolved'];
+const UNRESOLVED: Problem = ['connect', 'host not found'];
 const TIMED_OUT: Problem = ['connect', 'the connection timed out'];
 const CLOSED: Problem = ['reset', 'the connection closed before the response was complete'];
 
 const PROBLEMS: Readonly<Record<string, Problem>> = {
   ENOTFOUND: UNRESOLVED,
-  EAI_AGAIN: UNRESOLVED,
+  EAI_AGAIN: ['connect', 'name resolution is unavailable'],
   EAI_FAIL: UNRESOLVED,
   ABORT_ERR: TIMED_OUT,
   ETIMEDOUT: TIMED_OUT,

@@ -61,6 +61,12 @@ test.each<[TransportErrorReason, head: HttpResponse | undefined, kind: string, h
 });
 
 test("the error of a response has the service's code, message and status, with control characters escaped", () => {
+test.each(['EAI_AGAIN', 'ENETUNREACH'])('after %s, the hint is to check the network connection', (code) => {
+  const failure = new TransportError('connect', false, 'x', undefined, code);
+  const error = failedAttempt(read, failure, new AbortController().signal, '--timeout');
+  expect(error).toMatchObject({ kind: 'network', hint: "check this machine's network connection" });
+});
+
   const body = '{"code":"bad\\u001b","message":"name\\u001b[31m is empty","status":400}';
   const error = responseError(write, response(400, body));
   expect(error).toMatchObject({ code: 'bad␛', status: 400 });

@@ -177,7 +177,8 @@ test('an attempt whose beforeSend throws once it is connected sends nothing', as
 });
 
 test.each([
-  ['ENOTFOUND', false, 'connect', 'the host name could not be resolved'],
+  ['ENOTFOUND', false, 'connect', 'host not found'],
+  ['EAI_AGAIN', false, 'connect', 'name resolution is unavailable'],
   ['ENETUNREACH', false, 'connect', 'network is unreachable'],
   ['ENETUNREACH', true, 'reset', 'the connection closed before a response arrived'],
   ['ETIMEDOUT', false, 'connect', 'the connection timed out'],
