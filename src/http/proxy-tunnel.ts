@@ -11,6 +11,7 @@ import type { TLSSocket } from 'node:tls';
 import { connect } from 'node:tls';
 import type { buildConnector } from 'undici';
 import { toTransportError } from './transport-errors.ts';
+import type { TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
 /** @throws TransportError if the proxy failed; otherwise errors of TLS with the service. `ABORT_ERR` after `timeoutMs` */
@@ -33,7 +34,7 @@ export async function openTunnel(
   })) as [IncomingMessage, Socket];
   if (statusCode !== 200) {
     socket.destroy();
-    throw rejected(proxy, statusCode);
+    throw rejected(proxy, hostname, statusCode);
   }
   const names = { host: hostname, ...(isIP(hostname) === 0 && { servername: hostname }) };
   const secure = connect({ socket, ...names, ALPNProtocols: ['http/1.1'], rejectUnauthorized: true });
@@ -46,18 +47,25 @@ export async function openTunnel(
   }
 }
 
+const PROXY_PROBLEMS: Partial<Record<TransportErrorReason, string>> = {
+  reset: 'it closed the connection',
+  protocol: 'it sent an invalid HTTP response',
+};
+
 function notConnected({ host }: URL, error: Error): TransportError {
   const { reason, message, code } = toTransportError(error, false);
-  const problem = reason === 'reset' ? 'it closed the connection' : message;
+  const problem = PROXY_PROBLEMS[reason] ?? message;
   return new TransportError('proxy', false, `cannot connect to proxy ${host}: ${problem}`, undefined, code);
 }
 
-function rejected({ host, username }: URL, status: number): TransportError {
+function rejected({ host, username }: URL, target: string, status: number): TransportError {
   const shown = STATUS_CODES[status] ? `${status} ${STATUS_CODES[status]}` : status;
   if (status === 407) {
     const problem = username === '' ? 'requires a user name and password' : 'rejected its user name or password';
     return new TransportError('proxy-auth', false, `proxy ${host} ${problem} (407)`);
   }
+  if (status === 403)
+    return new TransportError('proxy-denied', false, `proxy ${host} denies access to ${target} (403)`);
   if (status < 500)
     return new TransportError('proxy-refused', false, `proxy ${host} rejected the connection (${shown})`);
   return new TransportError('proxy', false, `proxy ${host} could not connect (${shown})`);

@@ -90,6 +90,7 @@ function networkHint({ reason }: TransportError, timeout: string): Hint | undefi
   if (reason === 'proxy-auth') return { hint: 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT' };
   if (reason === 'proxy' || reason === 'proxy-refused') return { hint: 'correct HTTPS_PROXY' };
   if (/^(?:EAI_AGAIN|ENETUNREACH|ENETDOWN)$/.test(code ?? '')) return { hint: CHECK_NETWORK };
+  if (reason === 'proxy-denied') return { hint: 'ask the operator of the proxy to allow this host' };
   return { hint: 'check the connection', command: ['doctor'] };
 }
 

@@ -44,7 +44,14 @@ export interface Attempt {
 }
 
 // A retry would fail in the same way.
-const FINAL = new Set<TransportErrorReason>(['tls', 'proxy-auth', 'proxy-refused', 'too-large', 'aborted']);
+const NOT_RETRIED: ReadonlySet<TransportErrorReason> = new Set([
+  'tls',
+  'proxy-auth',
+  'proxy-denied',
+  'proxy-refused',
+  'too-large',
+  'aborted',
+]);
 const BACKOFF_MS = 150;
 const BACKOFF_CAP_MS = 10_000;
 
@@ -63,7 +70,7 @@ export function pauseBeforeRetry(
   const { made, allowed, maxWaitMs } = attempts;
   if (made >= allowed) return undefined;
   if (result instanceof TransportError) {
-    if ((!request.safe && result.requestSent) || FINAL.has(result.reason)) return undefined;
+    if ((!request.safe && result.requestSent) || NOT_RETRIED.has(result.reason)) return undefined;
     return Math.min(maxWaitMs, pauseAfter(made, random, undefined));
   }
   // The service did not process the request; the ledger decides when to retry it.

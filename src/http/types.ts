@@ -45,6 +45,7 @@ export type TransportErrorReason =
   | 'tls'
   | 'proxy'
   | 'proxy-auth'
+  | 'proxy-denied'
   | 'proxy-refused'
   | 'timeout'
   | 'reset'

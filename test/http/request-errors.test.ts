@@ -53,6 +53,7 @@ test.each<[TransportErrorReason, head: HttpResponse | undefined, kind: string, h
   ['too-large', response(200), 'service', undefined],
   ['proxy', undefined, 'network', PROXY],
   ['proxy-refused', undefined, 'network', PROXY],
+  ['proxy-denied', undefined, 'network', 'ask the operator of the proxy to allow this host'],
   ['proxy-auth', undefined, 'auth', 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT'],
 ])('a read that ends with the failure "%s" (response %j) is an error of kind %s', (reason, head, kind, hint) => {
   const failure = new TransportError(reason, true, 'it\u001b failed', head);

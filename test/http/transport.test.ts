@@ -207,13 +207,12 @@ test.each([
     'too-large',
     'the response is too large',
   ],
-  ['half a head', 'HTTP/1.1 200 OK\r\nContent-Ty', 'reset', NO_RESPONSE],
   ['a bad chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n[]', 'protocol', INVALID],
-  ['a body cut short', 'HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n[', 'reset', HALF],
-  ['a chunk cut short', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n[]', 'reset', HALF],
+  ['half a head', 'HTTP/1.1 200 OK\r\nContent-Ty', 'reset', NO_RESPONSE],
 ])('a response with %s fails', async (_what, bytes, reason, message) => {
   expect(await failure((await responding(bytes)).url)).toMatchObject({ reason, requestSent: true, message });
 });
+
 test.each([
   ['before its body', 'Content-Length: 99', ''],
   ['in a body of known length', 'Content-Length: 99', '['],
@@ -240,17 +239,22 @@ test.each([
   }
 });
 
-
 const failureThrough = (HTTPS_PROXY: string) => failure('https://pets.example/v1', POST, {}, { HTTPS_PROXY });
 
 test.each<[string, bytes: string | undefined, string, string]>([
   ['refuses connections', undefined, 'proxy', 'cannot connect to proxy HOST: connection refused'],
   ['responds 407', head('407 No'), 'proxy-auth', 'proxy HOST requires a user name and password (407)'],
-  ['responds 403', head('403 No'), 'proxy-refused', 'proxy HOST rejected the connection (403 Forbidden)'],
+  ['responds 403', head('403 No'), 'proxy-denied', 'proxy HOST denies access to pets.example (403)'],
+  ['responds 404', head('404 No'), 'proxy-refused', 'proxy HOST rejected the connection (404 Not Found)'],
   ['responds 502', head('502 No'), 'proxy', 'proxy HOST could not connect (502 Bad Gateway)'],
   ['responds 599', head('599 \u001b[31mOdd'), 'proxy', 'proxy HOST could not connect (599)'],
   ['ends', '', 'proxy', 'cannot connect to proxy HOST: it closed the connection'],
-  ['does not speak HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', 'proxy', `cannot connect to proxy HOST: ${INVALID}`],
+  [
+    'does not speak HTTP',
+    'SSH-2.0-OpenSSH_9.2\r\n',
+    'proxy',
+    'cannot connect to proxy HOST: it sent an invalid HTTP response',
+  ],
 ])('the error after a proxy that %s names the proxy', async (_what, bytes, reason, problem) => {
   const host = bytes === undefined ? '127.0.0.1:9' : new URL((await responding(bytes)).url).host;
   const error = { reason, requestSent: false, message: problem.replace('HOST', host) };
