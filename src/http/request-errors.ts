@@ -84,13 +84,15 @@ export function failedAttempt(
   return new PetstoreError(kind, message, { ...networkHint(failure, timeout), cause: failure });
 }
 
-function networkHint({ reason }: TransportError, timeout: string): Hint | undefined {
+function networkHint({ reason, code }: TransportError, timeout: string): Hint | undefined {
   if (reason === 'too-large') return undefined;
   if (reason === 'timeout') return { hint: `try again with a longer ${timeout}` };
+  if (reason === 'reset') return { hint: 'try again later' };
+  if (reason === 'protocol') return CHECK_URL;
   if (reason === 'proxy-auth') return { hint: 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT' };
+  if (reason === 'proxy-denied') return { hint: 'ask the operator of the proxy to allow this host' };
   if (reason === 'proxy' || reason === 'proxy-refused') return { hint: 'correct HTTPS_PROXY' };
   if (/^(?:EAI_AGAIN|ENETUNREACH|ENETDOWN)$/.test(code ?? '')) return { hint: CHECK_NETWORK };
-  if (reason === 'proxy-denied') return { hint: 'ask the operator of the proxy to allow this host' };
   return { hint: 'check the connection', command: ['doctor'] };
 }
 
@@ -100,7 +102,7 @@ export function unknownOutcome(request: HttpRequest, problem: string, facts: Err
   return new PetstoreError('unknown_outcome', `the outcome of ${what} is unknown: ${problem}`, { ...facts, ...hint });
 }
 
-// The reason of the interruption has the exit code.
+// The abort reason carries the exit code.
 function interrupted(request: HttpRequest, reason: unknown): PetstoreError {
   const exitCode = reason instanceof PetstoreError ? reason.exitCode : undefined;
   const { what, ...hint } = describeUncertain(request);
@@ -133,7 +135,7 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
   }
   if (status >= 400 && status < 500) {
     const who = isFirewall(response) ? 'a firewall or proxy' : 'the service';
-    const message = `${who} rejected the request (${status})${detail}`;
+    const message = `${who} ${status === 408 ? 'timed out' : 'rejected the request'} (${status})${detail}`;
     return new PetstoreError('rejected', message, { ...facts, ...rejectionHint(request, response) });
   }
   if (status === 501)
@@ -146,19 +148,22 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
 
 function rejectionHint({ method, path, creates }: HttpRequest, response: HttpResponse): Hint | undefined {
   const { status, headers, body } = response;
-  const allowed: readonly string[] = status === 405 ? (headers['allow']?.match(/\b[A-Z]{1,20}\b/g) ?? []) : [];
-  if (allowed.length > 0 && !allowed.includes(method))
-    return { hint: `use ${allowed.slice(0, 10).join(' or ')} instead of ${method}` };
   if (status === 404 || status === 405) {
     // The mock server Prism serves the paths of a document as they are, without the /v1 that ends a base URL.
     if (Buffer.from(body).includes('stoplight.io/prism/errors'))
       return { hint: 'prefix the paths in the OpenAPI document of the mock server with /v1' };
-    return path === '/categories' ? CHECK_URL : { hint: 'check the path, which is relative to the base URL' };
+    if (path === '/categories') return CHECK_URL;
+    const allowed: readonly string[] = status === 405 ? (headers['allow']?.match(/\b[A-Z]{1,20}\b/g) ?? []) : [];
+    if (allowed.length > 0 && !allowed.includes(method))
+      return { hint: `use ${allowed.slice(0, 10).join(' or ')} instead of ${method}` };
+    return { hint: 'check the path, which is relative to the base URL' };
   }
+  if (creates !== undefined && status === 413) return { hint: 'shorten the name or description' };
   if (creates !== undefined && statusTraits(status).rowSpecific) return { hint: 'correct the values and try again' };
   // A 403 may be a rate limit, too.
   const wait = statedWait(response);
   if (wait) return { hint: `try again ${wait}` };
+  if (status === 408) return { hint: 'try again later' };
   if (status === 403) {
     const passes = isFirewall(response) || /rate.?limit|too many requests/i.test(Buffer.from(body).toString());
     return { hint: passes ? 'try again in a few minutes' : "check the API key's plan and permissions" };

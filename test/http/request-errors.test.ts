@@ -41,15 +41,15 @@ test.each([
   },
 );
 
-const CONNECTION = 'check the connection';
+const LATER = 'try again later';
 const PROXY = 'correct HTTPS_PROXY';
 
 test.each<[TransportErrorReason, head: HttpResponse | undefined, kind: string, hint: string | undefined]>([
-  ['connect', undefined, 'network', CONNECTION],
+  ['connect', undefined, 'network', 'check the connection'],
   ['timeout', response(200), 'network', 'try again with a longer --timeout'],
-  ['reset', undefined, 'network', CONNECTION],
-  ['reset', response(200), 'service', CONNECTION],
-  ['protocol', undefined, 'service', CONNECTION],
+  ['reset', undefined, 'network', LATER],
+  ['reset', response(200), 'network', LATER],
+  ['protocol', undefined, 'service', 'check the base URL'],
   ['too-large', response(200), 'service', undefined],
   ['proxy', undefined, 'network', PROXY],
   ['proxy-refused', undefined, 'network', PROXY],
@@ -61,13 +61,13 @@ test.each<[TransportErrorReason, head: HttpResponse | undefined, kind: string, h
   expect(error).toMatchObject({ kind, message: 'it␛ failed', hint, cause: failure });
 });
 
-test("the error of a response has the service's code, message and status, with control characters escaped", () => {
 test.each(['EAI_AGAIN', 'ENETUNREACH'])('after %s, the hint is to check the network connection', (code) => {
   const failure = new TransportError('connect', false, 'x', undefined, code);
   const error = failedAttempt(read, failure, new AbortController().signal, '--timeout');
   expect(error).toMatchObject({ kind: 'network', hint: "check this machine's network connection" });
 });
 
+test("the error of a response has the service's code, message and status, with control characters escaped", () => {
   const body = '{"code":"bad\\u001b","message":"name\\u001b[31m is empty","status":400}';
   const error = responseError(write, response(400, body));
   expect(error).toMatchObject({ code: 'bad␛', status: 400 });
@@ -92,6 +92,8 @@ test.each<[status: number, body: string, headers: HttpResponse['headers'], messa
   [204, '', {}, 'unexpected status', 'check the base URL'],
   [404, PRISM, {}, 'rejected', 'prefix the paths in the OpenAPI document of the mock server with /v1'],
   [404, '', {}, 'rejected', 'check the base URL'],
+  [405, '', { allow: 'POST' }, 'rejected', 'check the base URL'],
+  [408, '', {}, 'the service timed out (408)', LATER],
 ])(
   'the error after a %i with the body %j and the headers %j has the right hint',
   (status, body, headers, what, hint) => {
@@ -102,12 +104,12 @@ test.each<[status: number, body: string, headers: HttpResponse['headers'], messa
   },
 );
 
-test('the hint after a rejected create is to correct it, even if the response states a wait', () => {
-  const rejected = responseError(
-    { ...read, method: 'POST', safe: false, creates: 'dog' },
-    response(422, '', { 'retry-after': '5' }),
-  );
-  expect(rejected).toMatchObject({ hint: 'correct the values and try again' });
+test.each([
+  [422, 'correct the values and try again'],
+  [413, 'shorten the name or description'],
+])('the hint after a create that is rejected with %i is to correct it, even if a wait is stated', (status, hint) => {
+  const rejected = responseError({ ...write, creates: 'dog' }, response(status, '', { 'retry-after': '5' }));
+  expect(rejected).toMatchObject({ hint });
 });
 
 test('the status of a compressed response decides, although its body cannot be read', () => {
