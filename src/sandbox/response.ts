@@ -1,4 +1,5 @@
 // The responses of the sandbox: Error objects, rate limit headers, and the effect of faults.
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { FaultKind } from './faults.ts';
 import type { QuotaStatus } from './limiter.ts';
@@ -57,7 +58,8 @@ export function retryAfterHeader(format: RetryAfterFormat = 'seconds', until: nu
 // Neither JSON nor UTF-8.
 const GARBAGE = Buffer.from('<\u0000\u001b[31mthis is not JSON\u00ff>', 'latin1');
 
-export function sendResponse(to: ServerResponse, outgoing: SandboxResponse, fault: FaultKind | undefined): void {
+/** Resolves when the response was sent or the connection has ended. */
+export async function sendResponse(to: ServerResponse, outgoing: SandboxResponse, fault?: FaultKind): Promise<void> {
   const { socket } = to;
   if (!socket || socket.destroyed) return;
   if (fault === 'reset') return void socket.resetAndDestroy();
@@ -66,4 +68,5 @@ export function sendResponse(to: ServerResponse, outgoing: SandboxResponse, faul
   to.writeHead(outgoing.status, { ...outgoing.headers, 'Content-Length': String(body.length) });
   if (fault === 'truncate') to.write(body.subarray(0, Math.floor(body.length / 2)), () => socket.destroySoon());
   else to.end(body);
+  await once(to, 'close');
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { once, setMaxListeners } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
 import { PetstoreError, systemReason } from '../errors.ts';
 import type { FaultKind } from './faults.ts';
@@ -64,7 +64,13 @@ export async function startServer(options: ServerOptions): Promise<RunningSandbo
     server.close();
     throw error;
   }
-  server.on('request', (request, response) => void service.handle(request, response));
+  // Pipelined requests take turns: each may depend on the one before it.
+  const turns = new WeakMap<Socket, Promise<void>>();
+  server.on('request', (request, response) => {
+    const { socket } = request;
+    const turn = Promise.resolve(turns.get(socket)).then(() => service.handle(request, response));
+    turns.set(socket, turn);
+  });
   const stop = async (): Promise<void> => {
     const ended = once(server.close(), 'close');
     server.closeAllConnections();
@@ -99,8 +105,10 @@ class Service {
     setMaxListeners(0, this.#closed.signal);
   }
 
-  /** Never rejects. */
+  /** Resolves when the response was sent or the connection has ended. Never rejects. */
   async handle(request: IncomingMessage, to: ServerResponse): Promise<void> {
+    // The response before it ended the connection.
+    if (!to.socket || to.socket.destroyed) return;
     const { clock, faults, keys, limits, onRequest } = this.#options;
     const { delayMs, fault } = drawFaultPlan(faults, this.#random);
     // Without a valid key, the whole limit remains.
@@ -113,7 +121,7 @@ class Service {
       const path = withoutKeys(`${request.url}`, keys);
       onRequest?.({ method: `${request.method}`, path, status, remaining: quota.remaining, fault });
       const headers = { ...commonHeaders(quota, clock.now()), ...response.headers };
-      sendResponse(to, { ...response, headers }, fault);
+      await sendResponse(to, { ...response, headers }, fault);
     } catch {
       // The server is closing.
       to.destroy();

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { checkOrigin } from '../../src/sandbox/server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { CallOptions, SandboxResponse } from './support.ts';
-import { dataFileWith, KEY, sendRaw, startTestSandbox } from './support.ts';
+import { dataFileWith, KEY, rawRequest, sendRaw, startTestSandbox } from './support.ts';
 
 function expectError(response: SandboxResponse, status: number, code: string): void {
   expect(response.status).toBe(status);
@@ -65,8 +65,7 @@ test('a create with an invalid body, type or size is rejected and creates nothin
     expectError(await create(undefined, { body, ...more }), status, code);
   expectError(await call('POST', '/v1/categories', { body: '{"name":"dog"}' }), 415, 'unsupported_media_type');
   // The body is shorter than its Content-Length.
-  const head = `Host: 127.0.0.1:${port}\nAuthorization: Bearer ${KEY}\nContent-Type: application/json\nContent-Length: 50`;
-  await sendRaw(port, `POST /v1/categories HTTP/1.1\n${head}\n\n{"name":"half"}`);
+  await sendRaw(port, rawRequest(port, 'POST', '{"name":"half"}').slice(0, -1));
   expect((await list()).json).toEqual([]);
   const headers = { 'content-type': 'Application/JSON; charset="UTF-8"' };
   expect((await create({ name: longest }, { headers })).status).toBe(201);
@@ -119,8 +118,7 @@ test('a request with a foreign or missing Host, or with any Origin, is rejected'
   const { port, list, create, call } = await startTestSandbox();
   const hosts = ['attacker.example', `attacker.example:${port}`, '127.0.0.1', `127.0.0.1:${port + 1}`, `[::1]:${port}`];
   for (const host of hosts) expectError(await create({ name: 'dog' }, { headers: { host } }), 403, 'host_rejected');
-  const [head = ''] = (await sendRaw(port, 'GET /v1/categories HTTP/1.1\r\nConnection: close\r\n\r\n')).split('\r\n');
-  expect(head).toContain(' 403 ');
+  expect(await sendRaw(port, 'GET /v1/categories HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1\.1 403 /);
   for (const origin of ['https://attacker.example', 'null', `http://127.0.0.1:${port}`]) {
     const response = await create({ name: 'dog' }, { headers: { origin } });
     expectError(response, 403, 'origin_rejected');
@@ -128,6 +126,30 @@ test('a request with a foreign or missing Host, or with any Origin, is rejected'
     expectError(await call('OPTIONS', '/v1/categories', { headers: { origin } }), 403, 'origin_rejected');
   }
   expect((await list({ headers: { host: `LocalHost:${port}` } })).json).toEqual([]);
+});
+
+test('ten creates and ten lists in one write are answered in order, each after the one before it', async () => {
+  const { port } = await startTestSandbox();
+  const exchanges = Array.from({ length: 10 }, (_, index) => {
+    const body = `{"name":"dog ${index}"}`;
+    return `${rawRequest(port, 'POST', body)}${rawRequest(port, 'GET')}`;
+  });
+  const bodies = (await sendRaw(port, exchanges.join(''))).split(/HTTP\/1\.1 20[01] .*?\r\n\r\n/s).slice(1);
+  const created = Array.from({ length: 10 }, (_, index) => ({ id: index + 1, name: `dog ${index}` }));
+  const expected = created.flatMap((category, index) => [category, created.slice(0, index + 1)]);
+  expect(bodies.map((body) => JSON.parse(body))).toEqual(expected);
+});
+
+test.each([
+  ['its response is lost', 'lost-response', '$&'],
+  ['its response ends the connection', undefined, '$&Connection: close\r\n'],
+])('a request behind a pipelined one is not processed if %s', async (_reason, fault, hostLine) => {
+  const data = join(tempDir(), 'data');
+  const { port } = await startTestSandbox({ faults: fault ? [fault] : [], data });
+  const request = rawRequest(port, 'POST', '{"name":"dog"}').replace(/Host: .*\r\n/, hostLine);
+  await sendRaw(port, request.repeat(2));
+  const { list } = await startTestSandbox({ data });
+  expect((await list()).json).toEqual([{ id: 1, name: 'dog' }]);
 });
 
 test('a Host header without a port is accepted on port 80 only', () => {

@@ -68,6 +68,17 @@ function readJson(content: string): any {
   }
 }
 
+/** The bytes of a request to /v1/categories. */
+export function rawRequest(port: number, method: string, body = ''): string {
+  const headers = [
+    `Host: 127.0.0.1:${port}`,
+    `Authorization: Bearer ${KEY}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+  ];
+  return `${method} /v1/categories HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${body}`;
+}
+
 /** Sends bytes and returns everything received until the connection closes or is reset. */
 export async function sendRaw(port: number, bytes: string | Buffer): Promise<string> {
   const socket = connect(port, '127.0.0.1');
