@@ -136,7 +136,7 @@ class Service {
   // A request with a valid key counts even if its operation fails.
   async #respond(request: IncomingMessage, exchange: Exchange): Promise<SandboxResponse> {
     const { method = '', url = '', headers } = request;
-    checkOrigin(headers, this.#options.port);
+    checkOrigin(request.headersDistinct, this.#options.port);
     // The target may be in absolute form (RFC 9112, section 3.2.2).
     const path = url.replace(/^http:\/\/[^/?]*/i, '').replace(/[?#].*$/s, '');
     if (method === 'GET' && path === OPENAPI_PATH) return openapiResponse();
@@ -175,7 +175,9 @@ function withoutKeys(path: string, keys: readonly string[]): string {
 }
 
 /** Rejects requests that a web page could send: a foreign Host (DNS rebinding) or any Origin. */
-export function checkOrigin({ host = '', origin }: IncomingMessage['headers'], port: number): void {
+export function checkOrigin({ host: hosts = [''], origin }: NodeJS.Dict<string[]>, port: number): void {
+  const [host = ''] = hosts;
+  if (hosts.length > 1) throw new HttpError(400, 'invalid_host', 'the request has more than one Host header');
   if (origin !== undefined) throw new HttpError(403, 'origin_rejected', 'requests with an Origin header are rejected');
   // Clients omit the default port (RFC 9110, section 7.2).
   const [, name, at = '80'] = /^(127\.0\.0\.1|localhost)(?::(\d+))?$/i.exec(host) ?? [];

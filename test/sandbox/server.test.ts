@@ -119,6 +119,8 @@ test('a request with a foreign or missing Host, or with any Origin, is rejected'
   const hosts = ['attacker.example', `attacker.example:${port}`, '127.0.0.1', `127.0.0.1:${port + 1}`, `[::1]:${port}`];
   for (const host of hosts) expectError(await create({ name: 'dog' }, { headers: { host } }), 403, 'host_rejected');
   expect(await sendRaw(port, 'GET /v1/categories HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1\.1 403 /);
+  const twice = rawRequest(port, 'GET').replace(/Host: .*\r\n/, '$&Host: attacker.example\r\n');
+  expect(await sendRaw(port, twice)).toMatch(/^HTTP\/1\.1 400 .*"code":"invalid_host"/s);
   for (const origin of ['https://attacker.example', 'null', `http://127.0.0.1:${port}`]) {
     const response = await create({ name: 'dog' }, { headers: { origin } });
     expectError(response, 403, 'origin_rejected');
@@ -153,7 +155,7 @@ test.each([
 });
 
 test('a Host header without a port is accepted on port 80 only', () => {
-  const check = (host: string, port: number) => () => checkOrigin({ host }, port);
+  const check = (host: string, port: number) => () => checkOrigin({ host: [host] }, port);
   for (const host of ['127.0.0.1', 'localhost', 'localhost:80']) expect(check(host, 80)).not.toThrow();
   expect(check('127.0.0.1', 4010)).toThrow('must be 127.0.0.1:4010');
   expect(check('evil.example', 80)).toThrow('must be 127.0.0.1:80');
