@@ -45,6 +45,12 @@ test.each<[title: string, options: Partial<ServerOptions>, ...steps: Step[]]>([
     ['24:00:00', 1, '200: 2 of 3 until 00:01:00'],
   ],
   [
+    'of two windows with as many requests left the one that resets later',
+    { limits: ['3/1m', '3/1d'] },
+    ['12:00:10', 2, '200: 1 of 3 until 00:00:00'],
+    ['12:00:10', 2, 'rate_limited: 0 of 3 until 00:00:00, retry after 43190'],
+  ],
+  [
     'a ban for a minute, even beyond the window, after five requests within one wait',
     { limits: ['2/1m'] },
     ['12:00:50', 2, '200: 0 of 2 until 12:01:00'],
