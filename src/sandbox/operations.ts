@@ -1,4 +1,4 @@
-// The operations of docs/service.md: what each responds to a request with a valid key.
+// The operations in docs/service.md, and their responses to a request with a valid key.
 import type { IncomingMessage } from 'node:http';
 import openapi from './openapi.json' with { type: 'json' };
 import type { SandboxResponse } from './response.ts';
@@ -28,7 +28,10 @@ export function findOperation(method: string, path: string): Operation {
   if (found) return found;
   const operations = Object.keys(OPERATIONS).map((operation) => operation.split(' '));
   const allow = operations.flatMap(([allowed, of]) => (of === template ? allowed : [])).join(', ');
-  if (allow === '') throw new HttpError(404, 'not_found', 'path not found; every path begins with /v1/');
+  if (allow === '') {
+    const prefix = path.startsWith('/v1/') ? '' : '; every path begins with /v1/';
+    throw new HttpError(404, 'not_found', `path not found${prefix}`);
+  }
   throw new HttpError(405, 'method_not_allowed', `this path allows ${allow}`, { Allow: allow });
 }
 

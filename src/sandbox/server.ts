@@ -19,7 +19,7 @@ import { Store } from './store.ts';
 
 export interface ServerOptions extends GivenSettings {
   readonly clock: Clock;
-  /** Default: as here. */
+  /** How messages name an option (default: its name here). */
   readonly nameOf?: NameOption;
   readonly retryAfter?: RetryAfterFormat;
   /** Deletes the data first. */
@@ -144,7 +144,8 @@ class Service {
     if (key !== undefined) this.#count(exchange, key);
     const operation = findOperation(method, path);
     if (key === undefined) {
-      const message = 'the API key is missing or not valid; send Authorization: Bearer <API_KEY>';
+      const how = headers.authorization === undefined ? '; send Authorization: Bearer <API_KEY>' : '';
+      const message = `the API key is missing or invalid${how}`;
       throw new HttpError(401, 'unauthorized', message, { 'WWW-Authenticate': 'Bearer' });
     }
     const { fault } = exchange;
@@ -163,7 +164,7 @@ class Service {
     const message =
       rejection === 'key_banned'
         ? 'this key is temporarily banned because it sent requests before Retry-After had passed'
-        : `the limit of ${quota.limit} request${quota.limit === 1 ? '' : 's'} is exhausted`;
+        : `the limit of ${quota.limit} request${quota.limit === 1 ? '' : 's'} is reached`;
     throw new HttpError(429, rejection, message, retryAfterHeader(retryAfter, quota.resetAt, now));
   }
 }

@@ -8,9 +8,9 @@ import { tempDir } from '../support/temp-dir.ts';
 import type { CallOptions, SandboxResponse } from './support.ts';
 import { dataFileWith, KEY, rawRequest, sendRaw, startTestSandbox } from './support.ts';
 
-function expectError(response: SandboxResponse, status: number, code: string): void {
+function expectError(response: SandboxResponse, status: number, code: string, message = /\w/): void {
   expect(response.status).toBe(status);
-  expect(response.json).toEqual({ code, message: expect.stringMatching(/\w/), status });
+  expect(response.json).toEqual({ code, message: expect.stringMatching(message), status });
   expectLimitHeaders(response);
 }
 
@@ -21,7 +21,7 @@ function expectLimitHeaders({ headers }: SandboxResponse): void {
   expect(headers['content-type']).toBe('application/json');
 }
 
-test('a created category has an id and is listed with its exact text, and the data do not contain the key', async () => {
+test('a created category has an id and is listed with its exact text, and the data does not contain the key', async () => {
   const data = join(tempDir(), 'data');
   const { create, list } = await startTestSandbox({ data });
   const created = await create({ name: 'dog', description: 'Canis familiaris' });
@@ -74,9 +74,12 @@ test('a create with an invalid body, type or size is rejected and creates nothin
 test('a request without a valid key gets a 401 and is not counted', async () => {
   const { list, create } = await startTestSandbox();
   const wrong = ['Bearer sandbox_test_key_alicf', 'Bearer ', `Basic ${KEY}`, KEY];
-  for (const headers of [{}, ...wrong.map((authorization) => ({ authorization }))]) {
+  const absent = {};
+  for (const headers of [absent, ...wrong.map((authorization) => ({ authorization }))]) {
     const response = await list({ key: null, headers });
-    expectError(response, 401, 'unauthorized');
+    const message =
+      headers === absent ? /; send Authorization: Bearer <API_KEY>$/ : /^the API key is missing or invalid$/;
+    expectError(response, 401, 'unauthorized', message);
     expect(response.headers['www-authenticate']).toBe('Bearer');
     expectError(await create({ name: 'dog' }, { key: null, headers }), 401, 'unauthorized');
   }
@@ -84,12 +87,13 @@ test('a request without a valid key gets a 401 and is not counted', async () => 
   expect([json, counted['x-ratelimit-remaining']]).toEqual([[], '59']);
 });
 
-test('another path gets a 404, another method a 405 with Allow; a query and an absolute target are accepted', async () => {
-  const { call, port } = await startTestSandbox();
+test('the sandbox responds 404 to an unknown path and 405 with Allow to an unknown method', async () => {
+  const { call } = await startTestSandbox();
   const paths = '/ /v1 /v1/ /categories /v1/categories/ /v1/categories/1 /v1/pets /v2/categories';
   for (const path of paths.split(' ')) {
-    expectError(await call('GET', path), 404, 'not_found');
-    expectError(await call('GET', path, { key: null }), 404, 'not_found');
+    const message = path.startsWith('/v1/') ? /^path not found$/ : /every path begins with \/v1\//;
+    expectError(await call('GET', path), 404, 'not_found', message);
+    expectError(await call('GET', path, { key: null }), 404, 'not_found', message);
   }
   for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
     const response = await call(method, '/v1/categories');
@@ -97,6 +101,10 @@ test('another path gets a 404, another method a 405 with Allow; a query and an a
     expect(response.headers['allow']).toBe('GET, POST');
   }
   expect((await call('HEAD', '/v1/categories')).text).toBe('');
+});
+
+test('the sandbox accepts a query and an absolute request target', async () => {
+  const { call, port } = await startTestSandbox();
   for (const target of ['/v1/categories?limit=1', `http://127.0.0.1:${port}/v1/categories`]) {
     expect((await call('GET', target)).status).toBe(200);
   }
