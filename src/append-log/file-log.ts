@@ -1,22 +1,22 @@
 // The append-only log in a file, written by many processes without a lock (docs/architecture.md).
 //
 // Each record is one write() to an O_APPEND descriptor, so records never interleave. A large log is ended by a seal record;
-// any process that reads the seal writes the next generation, which begins with a snapshot, and links it into place.
+// any process that reads the seal writes the next segment, which begins with a snapshot, and links it into place.
 import { randomBytes } from 'node:crypto';
 import * as nodeFs from 'node:fs';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import type { LogFs } from './generations.ts';
-import { Generations, RECORD_END, ShortWriteError, SNAPSHOT, writeWhole } from './generations.ts';
 import type { Log, LogFormat } from './log.ts';
 import { withChecksum, withoutChecksum } from './log.ts';
 import { mkdirp } from './mkdirp.ts';
+import type { LogFs } from './segments.ts';
+import { RECORD_END, Segments, ShortWriteError, SNAPSHOT, writeWhole } from './segments.ts';
 
 export interface LogOptions {
   readonly dir: string;
-  /** The file's name before `.<generation>.log`. */
+  /** The file's name before `.<segment>.log`. */
   readonly name: string;
-  /** A generation of this size is sealed. */
+  /** A segment of this size is sealed. */
   readonly rotateAtBytes: number;
   /** Whether a file or record that petstore did not write is an error; otherwise it is ignored. */
   readonly strict?: boolean;
@@ -25,7 +25,7 @@ export interface LogOptions {
 
 const { O_APPEND, O_CREAT, O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = nodeFs.constants;
 const SEAL = `#seal${RECORD_END}`;
-const VOID = '~';
+const GUARD = '~';
 const CHUNK_BYTES = 64 * 1024;
 // Limits the retries after concurrent rotations: an inconsistent directory would otherwise cause an endless loop.
 const TRIES = 100;
@@ -34,12 +34,12 @@ let chunk: Buffer | undefined;
 
 export class FileLog<State, Result = void> implements Log<State> {
   readonly #format: LogFormat<State, Result>;
-  readonly #files: Generations;
+  readonly #files: Segments;
   readonly #options: LogOptions;
   readonly #fs: LogFs;
   readonly #stamp = randomBytes(6).toString('hex');
   #counter = 0;
-  #generation = 0;
+  #segment = 0;
   #fd = -1;
   #offset = 0;
   #snapshotSize = 0;
@@ -52,7 +52,7 @@ export class FileLog<State, Result = void> implements Log<State> {
   #damage: PetstoreError | undefined;
 
   /**
-   * Opens the newest generation, or creates the first.
+   * Opens the newest segment, or creates the first.
    * @throws file system errors unchanged (EACCES, EROFS, ENOSPC, …); PetstoreError `storage` if the path is not a regular file
    *   or, with `strict`, not a log or damaged
    */
@@ -61,16 +61,16 @@ export class FileLog<State, Result = void> implements Log<State> {
     this.#options = options;
     this.#fs = options.fs ?? nodeFs;
     this.#state = format.initial();
-    this.#files = new Generations(this.#fs, options.dir, options.name);
+    this.#files = new Segments(this.#fs, options.dir, options.name);
     this.#openNewest();
     this.refresh();
   }
 
-  last(): State {
+  cached(): State {
     return this.#state;
   }
 
-  freshEnough(): State {
+  freshState(): State {
     return this.refresh();
   }
 
@@ -81,7 +81,7 @@ export class FileLog<State, Result = void> implements Log<State> {
       if (!this.#sealed) return this.#state;
       this.#rotate();
     }
-    throw this.#unusable('cannot be rotated', this.#generation);
+    throw this.#unusable('cannot be rotated', this.#segment);
   }
 
   /** @throws ShortWriteError if only part of the record was written (readers ignore that part); file system errors unchanged */
@@ -94,14 +94,14 @@ export class FileLog<State, Result = void> implements Log<State> {
         `${this.#stamp}${(this.#counter++).toString(36)} ${withChecksum(record)}${RECORD_END}`,
       );
       if (written) {
-        // Let the generation double before its seal, or a large state would be written again at every record.
+        // Let the segment double before its seal, or a large state would be written again at every record.
         const full = this.#offset >= Math.max(this.#options.rotateAtBytes, 2 * this.#snapshotSize);
         if (full && !this.#sealed) this.#write(SEAL);
         if (full || this.#sealed) this.refresh();
         return written.result;
       }
-      // A record after a seal is void, so append it to the next generation.
-      if (!this.#sealed) throw new ShortWriteError(`a record is missing from ${this.#files.path(this.#generation)}`);
+      // A record after a seal is void, so append it to the next segment.
+      if (!this.#sealed) throw new ShortWriteError(`a record is missing from ${this.#files.path(this.#segment)}`);
     }
   }
 
@@ -125,32 +125,32 @@ export class FileLog<State, Result = void> implements Log<State> {
     return this.#written;
   }
 
-  // Other processes may rotate between readdir and open, so the opened generation must still be the newest.
+  // Other processes may rotate between readdir and open, so the opened segment must still be the newest.
   #openNewest(): void {
     for (let tries = 0; tries < TRIES; tries++) {
-      if (this.#open(this.#files.newest()) && this.#files.newest() === this.#generation) return;
+      if (this.#open(this.#files.newest()) && this.#files.newest() === this.#segment) return;
     }
     throw this.#unusable('cannot be opened', this.#files.newest() || 1);
   }
 
-  // Creates only the first generation: a later one that was removed must not be created again.
-  #open(generation: number): boolean {
-    const flags = O_APPEND | O_RDWR | O_NOFOLLOW | O_NONBLOCK | (generation === 0 ? O_CREAT : 0);
+  // Creates only the first segment: a later one that was removed must not be created again.
+  #open(segment: number): boolean {
+    const flags = O_APPEND | O_RDWR | O_NOFOLLOW | O_NONBLOCK | (segment === 0 ? O_CREAT : 0);
     let fd: number;
     try {
-      fd = this.#fs.openSync(this.#files.path(generation || 1), flags, 0o600);
+      fd = this.#fs.openSync(this.#files.path(segment || 1), flags, 0o600);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT' && generation > 0) return false;
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT' && segment > 0) return false;
       throw error;
     }
     const problem = this.#problemOf(fd);
     if (problem) {
       this.#fs.closeSync(fd);
-      throw this.#unusable(problem, generation || 1);
+      throw this.#unusable(problem, segment || 1);
     }
     this.close();
     this.#fd = fd;
-    this.#generation = generation || 1;
+    this.#segment = segment || 1;
     this.#offset = 0;
     this.#snapshotSize = 0;
     this.#tail = Buffer.alloc(0);
@@ -159,7 +159,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     return true;
   }
 
-  // A generation begins with a void line, which may have been torn after one byte, or with a record of its snapshot.
+  // A segment begins with a guard line, which may have been torn after one byte, or with a record of its snapshot.
   #problemOf(fd: number): string | undefined {
     const stats = this.#fs.fstatSync(fd);
     if (!stats.isFile()) return 'is not a regular file';
@@ -167,19 +167,19 @@ export class FileLog<State, Result = void> implements Log<State> {
     if (!this.#options.strict) return undefined;
     const start = Buffer.alloc(2);
     const begins = start.toString('latin1', 0, this.#fs.readSync(fd, start, 0, 2, 0));
-    const starts = [`${VOID}\n`, `${VOID}${VOID}`, SNAPSHOT];
+    const starts = [`${GUARD}\n`, `${GUARD}${GUARD}`, SNAPSHOT];
     return starts.some((own) => own.startsWith(begins)) ? undefined : 'is not a petstore data file';
   }
 
-  #unusable(problem: string, generation: number): PetstoreError {
-    return new PetstoreError('storage', `${escapeControls(this.#files.path(generation))} ${problem}`, {
+  #unusable(problem: string, segment: number): PetstoreError {
+    return new PetstoreError('storage', `${escapeControls(this.#files.path(segment))} ${problem}`, {
       hint: 'move the file to another directory',
     });
   }
 
-  // The void line terminates and invalidates a torn write before it, even one that lacks only its line break.
+  // The guard line terminates and invalidates a torn write before it, even one that lacks only its line break.
   #write(line: string): void {
-    writeWhole(this.#fs, this.#fd, `${VOID}\n${line}\n`);
+    writeWhole(this.#fs, this.#fd, `${GUARD}\n${line}\n`);
   }
 
   #readNew(): void {
@@ -219,17 +219,17 @@ export class FileLog<State, Result = void> implements Log<State> {
     const record = withoutChecksum(text);
     const result = record === undefined ? undefined : this.#format.apply(this.#state, record);
     if (result !== undefined || !this.#options.strict) return result;
-    this.#damage = this.#unusable('is damaged', this.#generation);
+    this.#damage = this.#unusable('is damaged', this.#segment);
     throw this.#damage;
   }
 
   #rotate(): void {
-    if (this.#files.newest() <= this.#generation) {
+    if (this.#files.newest() <= this.#segment) {
       const mark = `${process.pid}-${this.#stamp}${(this.#counter++).toString(36)}`;
-      this.#files.publish(this.#generation + 1, this.#format.snapshot(this.#state), mark);
+      this.#files.publish(this.#segment + 1, this.#format.snapshot(this.#state), mark);
     }
     // Other processes may have rotated several times meanwhile.
     this.#openNewest();
-    this.#files.sweep(this.#generation);
+    this.#files.sweep(this.#segment);
   }
 }

@@ -21,16 +21,16 @@ export interface LogFormat<State, Result = void> {
    * @returns the result of the record, such as the category that it creates; undefined for an unknown record
    */
   apply(state: State, record: string, at?: number): Result;
-  /** Returns records that give this state when reduced from `initial()`: the head of the next generation. */
+  /** Returns records that give this state when reduced from `initial()`: the head of the next segment. */
   snapshot(state: State): Iterable<string>;
 }
 
 /** FileLog and MemoryLog are synchronous and throw file system errors; StreamLog returns promises that reject with StateServerError. */
 export interface Log<State> {
   /** The state as last read; the log is not read again. */
-  last(): State;
+  cached(): State;
   /** The latest state known without asking a server; a file is read again. Undefined if the state is too old. */
-  freshEnough(): State | undefined;
+  freshState(): State | undefined;
   refresh(): State | Promise<State>;
   /** Writes one record (a single line), and reduces it and all records before it. */
   append(record: string): unknown;
@@ -49,11 +49,11 @@ export class MemoryLog<State, Result = void> implements Log<State> {
     for (const record of records) this.append(record);
   }
 
-  last(): State {
+  cached(): State {
     return this.#state;
   }
 
-  freshEnough(): State {
+  freshState(): State {
     return this.#state;
   }
 

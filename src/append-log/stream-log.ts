@@ -28,7 +28,7 @@ end
 return {stamp, known, redis.call('XLEN', log), redis.call('XRANGE', log, from, '+')}`;
 
 // Puts a snapshot at the head. Later entries keep their ids, so readers that know them continue. A lost log begins with it.
-const REBASE = `
+const COMPACT = `
 local log, last, text, limit, ttl, snapshot = KEYS[1], unpack(ARGV, 1, 5)
 if redis.call('EXISTS', log) == 0 then
   local t = redis.call('TIME')
@@ -53,7 +53,7 @@ export interface StreamOptions<State> {
   /** How long the server keeps an unused log, in milliseconds; forever if undefined. */
   readonly ttlMs?: number;
   readonly clock: Clock;
-  /** How long `freshEnough` returns the state after it was read, in milliseconds. */
+  /** How long `freshState` returns the state after it was read, in milliseconds. */
   readonly freshMs: number;
   /** The log is rotated when it has this many entries, and at multiples. */
   readonly rotateAt: number;
@@ -74,9 +74,9 @@ export class StreamLog<State> implements Log<State> {
   #text = '';
   // When the state was last known to be complete.
   #readAt = { monotonic: Number.NEGATIVE_INFINITY, wall: 0 };
-  #ahead = 0;
-  /** By how much `ahead` may be wrong, in milliseconds. */
-  aheadErrorMs = 0;
+  #clockOffsetMs = 0;
+  /** By how much `clockOffsetMs` may be wrong, in milliseconds. */
+  offsetErrorMs = 0;
 
   constructor(format: LogFormat<State, unknown>, options: StreamOptions<State>) {
     this.#format = format;
@@ -86,16 +86,16 @@ export class StreamLog<State> implements Log<State> {
   }
 
   /** The server's clock minus ours according to its last reply, in milliseconds. */
-  get ahead(): number {
+  get clockOffsetMs(): number {
     // A suspension sets the wall clock forward only, so a clock that lags was set back since that reply.
-    return this.#ahead + Math.max(0, -this.#jumpMs());
+    return this.#clockOffsetMs + Math.max(0, -this.#jumpMs());
   }
 
-  last(): State {
+  cached(): State {
     return this.#state;
   }
 
-  freshEnough(): State | undefined {
+  freshState(): State | undefined {
     const { clock, freshMs } = this.#options;
     // If the wall clock moved against the monotonic one, the machine was suspended or its clock was set.
     const passed = clock.monotonic() - this.#readAt.monotonic;
@@ -133,21 +133,21 @@ export class StreamLog<State> implements Log<State> {
     this.#readClock(Number(time), sentAt.wall, clock.now());
     if (known === 'lost') {
       if (isSecond) throw new StateServerError('it keeps no data', 'unavailable');
-      await this.#rebase();
+      await this.#compact();
       return this.#exchange(record, true);
     }
     this.#reduce(entries, known === 'unknown');
     this.#readAt = sentAt;
     // Of all writers, only the one whose record makes the log this long rotates it.
-    if (record !== undefined && length % rotateAt === 0) await this.#rebase();
+    if (record !== undefined && length % rotateAt === 0) await this.#compact();
   }
 
   // Skips a reply that took long, for example because the process was suspended.
   #readClock(serverMs: number, sentAt: number, receivedAt: number): void {
     const tripMs = Math.abs(receivedAt - sentAt);
     if (tripMs > LONGEST_TRIP_MS && this.#readAt.monotonic > Number.NEGATIVE_INFINITY) return;
-    this.#ahead = Math.round(serverMs - (sentAt + receivedAt) / 2);
-    this.aheadErrorMs = Math.ceil(tripMs / 2);
+    this.#clockOffsetMs = Math.round(serverMs - (sentAt + receivedAt) / 2);
+    this.offsetErrorMs = Math.ceil(tripMs / 2);
   }
 
   #reduce(entries: readonly Entry[], fromHead: boolean): void {
@@ -177,10 +177,10 @@ export class StreamLog<State> implements Log<State> {
     for (const one of JSON.parse(record) as readonly string[]) this.#format.apply(this.#state, one);
   }
 
-  async #rebase(): Promise<void> {
+  async #compact(): Promise<void> {
     const { key, ttlMs = 0, rotateAt } = this.#options;
     const snapshot = withChecksum(JSON.stringify([...this.#format.snapshot(this.#state)]));
-    await this.server.run(REBASE, key, [this.#last, this.#text, rotateAt - 1, ttlMs, snapshot]);
+    await this.server.run(COMPACT, key, [this.#last, this.#text, rotateAt - 1, ttlMs, snapshot]);
   }
 }
 

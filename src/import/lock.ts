@@ -70,7 +70,7 @@ export const lockFormat: LogFormat<LockState> = {
 
 export interface LockOptions {
   readonly signal: AbortSignal;
-  readonly processes?: { readonly self: ProcessRef; readonly livenessOf: typeof livenessOf };
+  readonly liveness?: { readonly self: ProcessRef; readonly livenessOf: typeof livenessOf };
   /** Called once, with the process that holds the lock. */
   readonly onWait?: (holder: ProcessRef) => void;
   /** Starts to call `beat` every BEAT_MS, and returns how to end that; by default in real time. */
@@ -112,7 +112,7 @@ export class Lock {
   async acquire(options: LockOptions): Promise<void> {
     try {
       await this.#acquire(options);
-      this.extendDrain(this.#log.last().holder?.drainMs ?? 0);
+      this.extendDrain(this.#log.cached().holder?.drainMs ?? 0);
       // This process may have been suspended while it took the lock, and is about to count as dead.
       await this.#append(this.#record('beat'));
     } catch (error) {
@@ -121,8 +121,8 @@ export class Lock {
     this.#stopBeat = (options.startBeat ?? startBeat)(() => this.#beat());
   }
 
-  async #acquire({ signal, processes, onWait }: LockOptions): Promise<void> {
-    const { self, livenessOf: judge } = processes ?? { self: currentProcess(), livenessOf };
+  async #acquire({ signal, liveness, onWait }: LockOptions): Promise<void> {
+    const { self, livenessOf: judge } = liveness ?? { self: currentProcess(), livenessOf };
     let seen = '';
     let since = 0;
     let isReported = false;
@@ -134,8 +134,8 @@ export class Lock {
       // Measure the silence on this machine: the other one's clock may differ.
       if (revisionOf(state) !== seen) since = now;
       seen = revisionOf(state);
-      const liveness = holder ? judge(holder) : 'dead';
-      if (liveness === 'dead' || (liveness === 'unknown' && now - since >= SILENCE_MS)) {
+      const holderIs = holder ? judge(holder) : 'dead';
+      if (holderIs === 'dead' || (holderIs === 'unknown' && now - since >= SILENCE_MS)) {
         await this.#append({ kind: 'acquire', process: self, revision: seen });
         continue;
       }
@@ -160,7 +160,7 @@ export class Lock {
     let state: LockState | undefined;
     try {
       if (this.#failure) throw this.#failure;
-      state = this.#log.freshEnough();
+      state = this.#log.freshState();
     } catch (error) {
       throw this.#toError(error);
     }
@@ -175,7 +175,7 @@ export class Lock {
   async close(): Promise<void> {
     this.#stopBeat();
     try {
-      if (this.#log.last().holder?.run === this.#run) await this.#append(this.#record('release'));
+      if (this.#log.cached().holder?.run === this.#run) await this.#append(this.#record('release'));
     } finally {
       this.#log.close();
     }

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { LogOptions } from '../append-log/file-log.ts';
-import type { LogFs } from '../append-log/generations.ts';
 import { mkdirSwept } from '../append-log/mkdirp.ts';
+import type { LogFs } from '../append-log/segments.ts';
 import { systemReason } from '../errors.ts';
 import { LEDGER_VERSION } from './rules.ts';
 

@@ -47,7 +47,9 @@ export class LedgerLog {
 
   constructor(options: LedgerLogOptions) {
     this.#options = options;
-    const log = options.openServerLog?.(({ block }) => this.#addBlock(block, options.clock.now() + (log?.ahead ?? 0)));
+    const log = options.openServerLog?.(({ block }) =>
+      this.#addBlock(block, options.clock.now() + (log?.clockOffsetMs ?? 0)),
+    );
     this.#serverLog = log;
     this.#log = log ?? this.#openOwn();
   }
@@ -64,18 +66,18 @@ export class LedgerLog {
 
   /** The log's time, and by how much it is ahead of our clock: 0 except on a server. Milliseconds. */
   get clock(): { readonly now: number; readonly ahead: number } {
-    const ahead = this.serverLog?.ahead ?? 0;
+    const ahead = this.serverLog?.clockOffsetMs ?? 0;
     return { now: Math.round(this.#options.clock.now() + ahead), ahead };
   }
 
   /** The state as last read, with the records on their way to the server: a 429 among them voids tickets. */
   latest(): KeyState {
-    return this.#withPending(this.#log.last());
+    return this.#withPending(this.#log.cached());
   }
 
   /** The state if it is recent enough to send a request; a file is read again. */
   recent(): KeyState | undefined {
-    const state = this.#use((log) => log.freshEnough());
+    const state = this.#use((log) => log.freshState());
     return state && this.#withPending(state);
   }
 
@@ -126,7 +128,7 @@ export class LedgerLog {
     this.#isClosing = true;
     this.adjustToClock();
     await this.written();
-    const { block } = this.#log.last();
+    const { block } = this.#log.cached();
     if (block && this.clock.now < block.until) await this.returnToServer(true);
     await this.written();
   }
@@ -187,7 +189,7 @@ export class LedgerLog {
   // Dates a response rather too late, so that no wait ends early; the server replaces a time later than its own.
   #dated(event: LedgerEvent): LedgerRecord {
     const { now, ahead } = this.clock;
-    const error = this.serverLog?.aheadErrorMs ?? 0;
+    const error = this.serverLog?.offsetErrorMs ?? 0;
     return { ...event, at: event.kind === 'response' ? Math.round(event.seen.at + ahead + error) : now };
   }
 
@@ -206,7 +208,7 @@ export class LedgerLog {
       return use(this.#log);
     } catch (error) {
       const failed = this.#log;
-      this.#own = this.#inMemory(error, failed.last());
+      this.#own = this.#inMemory(error, failed.cached());
       failed.close();
       this.#log = this.#own;
       return use(this.#log);

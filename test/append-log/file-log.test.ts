@@ -6,9 +6,9 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { FileLog } from '../../src/append-log/file-log.ts';
-import type { LogFs } from '../../src/append-log/generations.ts';
-import { ShortWriteError } from '../../src/append-log/generations.ts';
 import type { LogFormat } from '../../src/append-log/log.ts';
+import type { LogFs } from '../../src/append-log/segments.ts';
+import { ShortWriteError } from '../../src/append-log/segments.ts';
 import { hasCaseSensitiveNames, hasModes, hasSymlinks } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
 import { mutated } from '../support/mutations.ts';
@@ -30,7 +30,7 @@ const open = (
 type Write = (fd: number, bytes: Buffer, from: number, count: number) => number;
 const realWrite: Write = (fd, bytes, from, count) => fs.writeSync(fd, bytes, from, count, null);
 const withWrite = (write: Write): LogFs => ({ ...fs, writeSync: write as LogFs['writeSync'] });
-const generationIn = (dir: string): number => Number(/\.(\d+)\.log/.exec(fs.readdirSync(dir).join())?.[1]);
+const segmentIn = (dir: string): number => Number(/\.(\d+)\.log/.exec(fs.readdirSync(dir).join())?.[1]);
 const numbered = (count: number): string[] => Array.from({ length: count }, (_, i) => `r${i}`);
 
 test('append returns the result of its own record even if it reads others with it, and reopening gives the same state', () => {
@@ -45,7 +45,7 @@ test('append returns the result of its own record even if it reads others with i
   });
   expect(racing.append('žluťoučký 🐕')).toBe(1);
   racing.close();
-  for (const log of [racing, open(dir)]) expect(log.last()).toEqual(['žluťoučký 🐕', 'later']);
+  for (const log of [racing, open(dir)]) expect(log.cached()).toEqual(['žluťoučký 🐕', 'later']);
 });
 
 // A record that lacks only its line feed is ignored too, because its writer received an error.
@@ -59,7 +59,7 @@ test.each([4, 1])('a short write (missing bytes: %i) is an error, and every proc
   expect(() => log.append('two')).toThrow(ShortWriteError);
   full = false;
   log.append('three');
-  expect(log.last()).toEqual(['one', 'three']);
+  expect(log.cached()).toEqual(['one', 'three']);
   expect(open(dir).refresh()).toEqual(['one', 'three']);
 });
 
@@ -99,7 +99,7 @@ test('a record of 20 MB is read in few pieces', () => {
     reads++;
     return fs.readSync(...args);
   };
-  expect(open(dir, 1e9, { fs: { ...fs, readSync } as LogFs }).last()).toHaveLength(1);
+  expect(open(dir, 1e9, { fs: { ...fs, readSync } as LogFs }).cached()).toHaveLength(1);
   expect(reads).toBeLessThan(20);
 });
 
@@ -107,29 +107,29 @@ test('a log whose state is larger than its limit rotates only once it has double
   const dir = tempDir();
   const log = open(dir, 400);
   for (const record of numbered(500)) log.append(record);
-  expect(generationIn(dir)).toBeLessThan(20);
+  expect(segmentIn(dir)).toBeLessThan(20);
 });
 
-test('a rotation keeps the state and only the last two generations, private to their owner', () => {
+test('a rotation keeps the state and only the last two segments, private to their owner', () => {
   const dir = join(tempDir(), 'inner');
   const [log, other] = [open(dir, 400), open(dir, 400)];
   for (const [i, record] of numbered(200).entries()) expect((i % 2 ? log : other).append(record)).toBe(i + 1);
   expect(log.refresh()).toEqual(numbered(200));
-  expect(generationIn(dir)).toBeGreaterThan(3);
+  expect(segmentIn(dir)).toBeGreaterThan(3);
   expect(fs.readdirSync(dir)).toHaveLength(2);
   if (!hasModes) return;
   expect(fs.statSync(dir).mode & 0o777).toBe(0o700);
   for (const name of fs.readdirSync(dir)) expect(fs.statSync(join(dir, name)).mode & 0o777).toBe(0o600);
 });
 
-test('a process that was suspended during many rotations joins the newest generation and loses nothing', () => {
+test('a process that was suspended during many rotations joins the newest segment and loses nothing', () => {
   const dir = tempDir();
   const suspended = open(dir, 300);
   suspended.append('first');
   const busy = open(dir, 300);
   for (const record of numbered(100)) busy.append(record);
   suspended.append('late');
-  expect(suspended.last()).toEqual(['first', ...numbered(100), 'late']);
+  expect(suspended.cached()).toEqual(['first', ...numbered(100), 'late']);
   expect(busy.refresh().at(-1)).toBe('late');
 });
 
@@ -149,7 +149,7 @@ test.each([false, true])(
   },
 );
 
-test('a record written after a seal is moved to the next generation once', () => {
+test('a record written after a seal is moved to the next segment once', () => {
   const dir = tempDir();
   const log = open(dir);
   log.append('one');
@@ -216,7 +216,7 @@ test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('one process at a time rotates a log w
   const log = open(dir, 300, { fs: { ...fs, linkSync, renameSync } });
   for (const record of numbered(100)) log.append(record);
   expect(open(dir).refresh()).toEqual(numbered(100));
-  expect([generationIn(dir) > 3, fs.readdirSync(dir).length]).toEqual([true, 2]);
+  expect([segmentIn(dir) > 3, fs.readdirSync(dir).length]).toEqual([true, 2]);
 });
 
 // A file system as on Windows and macOS: it finds a file under every spelling, and lists the first one.

@@ -44,7 +44,7 @@ function writer(server: StateServer, more: Partial<StreamOptions<Words>> = {}): 
 
 async function append(log: StreamLog<Words>, record: string): Promise<readonly string[]> {
   await log.append(record);
-  return log.last().list;
+  return log.cached().list;
 }
 
 withServer.each(['redis-server', 'valkey-server'])(
@@ -112,21 +112,21 @@ withServer("records carry the server's time, and each reply shows how far its cl
   };
   const clock = FakeClock.manual(Date.now() - 3_600_000);
   const log = new StreamLog(timed, { server: stateServer(server), key: KEY, clock, freshMs: 1500, rotateAt: 1e6 });
-  expect([log.ahead, log.aheadErrorMs]).toEqual([0, 0]);
+  expect([log.clockOffsetMs, log.offsetErrorMs]).toEqual([0, 0]);
   await log.append('a');
-  const { ahead } = log;
-  expect(ahead).toBe((times[0] ?? 0) - clock.at);
+  const { clockOffsetMs } = log;
+  expect(clockOffsetMs).toBe((times[0] ?? 0) - clock.at);
   // A reply that took more than a second says nothing, since our clock may have been set.
   const slow = log.refresh();
   clock.at += 60_000;
   await slow;
-  expect(log.ahead).toBe(ahead);
+  expect(log.clockOffsetMs).toBe(clockOffsetMs);
   // Our clock was set back after the reply.
   clock.at -= 600_000;
-  expect(log.ahead).toBeCloseTo(ahead + 540_000, -2);
+  expect(log.clockOffsetMs).toBeCloseTo(clockOffsetMs + 540_000, -2);
   clock.at += 7_740_000;
   await log.refresh();
-  expect(Math.round(log.ahead / 60_000)).toBe(-60);
+  expect(Math.round(log.clockOffsetMs / 60_000)).toBe(-60);
 });
 
 withServer.each([
@@ -141,7 +141,7 @@ withServer.each([
   await log.append('a');
   for (const step of [ms, -2 * ms]) {
     clock.at += step;
-    expect(log.freshEnough() !== undefined).toBe(isUsed);
+    expect(log.freshState() !== undefined).toBe(isUsed);
   }
 });
 

@@ -202,7 +202,7 @@ export class FakeImport {
     const work = async (): Promise<RunResult> => {
       await lock.acquire({
         signal,
-        processes: {
+        liveness: {
           self: { pid, start: '1', host: 'here' },
           livenessOf: (other) => others ?? (this.#living.has(other.pid) ? 'alive' : 'dead'),
         },

@@ -20,8 +20,8 @@ const logsIn = (dir: string): string[] =>
 type Liveness = 'alive' | 'dead' | 'unknown';
 
 function options(pid: number, liveness: Liveness): LockOptions {
-  const processes = { self: { pid, start: '', host: 'here' }, livenessOf: () => liveness };
-  return { signal: new AbortController().signal, processes };
+  const self = { pid, start: '', host: 'here' };
+  return { signal: new AbortController().signal, liveness: { self, livenessOf: () => liveness } };
 }
 
 function fakeIntervals(): void {
@@ -163,7 +163,7 @@ const process = { pid: 1, start: '', host: 'here' };
 
 function appendTo(log: MemoryLog<LockState>, ...records: readonly object[]): LockState {
   for (const record of records) log.append(JSON.stringify({ kind: 'acquire', run: 'a', at: 5, process, ...record }));
-  return log.last();
+  return log.cached();
 }
 
 test.each<[string, string, object[]]>([
@@ -180,7 +180,7 @@ test.each<[string, string, object[]]>([
 
 test('a rotation keeps the holder, its last sign of life, and the wait', () => {
   const log = new MemoryLog(lockFormat);
-  const rotated = (): LockState => new MemoryLog(lockFormat, lockFormat.snapshot(log.last())).last();
+  const rotated = (): LockState => new MemoryLog(lockFormat, lockFormat.snapshot(log.cached())).cached();
   appendTo(log, { revision: '' }, { kind: 'beat', at: 7, drainMs: 30_000 });
   expect(rotated()).toEqual({ holder: { ...process, run: 'a', drainMs: 0 }, at: 7, drainMs: 30_000 });
   appendTo(log, { kind: 'release', at: 9, drainMs: 2000 });

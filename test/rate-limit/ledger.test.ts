@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import type { LogFs } from '../../src/append-log/generations.ts';
+import type { LogFs } from '../../src/append-log/segments.ts';
 import type { LedgerOptions } from '../../src/rate-limit/ledger.ts';
 import { Ledger } from '../../src/rate-limit/ledger.ts';
 import { ledgerName } from '../../src/rate-limit/ledger-file.ts';

@@ -8,7 +8,7 @@ type Reply = string | number | readonly (string | number | readonly Entry[])[];
 
 /** The SHA-1 of the two scripts. */
 const APPEND = '2b599e122ee98bc4d981835f3b0bcdfb769a9546';
-const REBASE = 'd412e56997cc62414f23e62d0c327097f0fd07d1';
+const COMPACT = 'd412e56997cc62414f23e62d0c327097f0fd07d1';
 /** The time until all machines use it again after an outage, milliseconds. */
 const SETTLED_AFTER_MS = 10_000;
 
@@ -72,7 +72,7 @@ export class StateServer {
   call(command: string, [script = '', , key = '', ...args]: readonly string[]): Reply {
     const sha1 = createHash('sha1').update(script).digest('hex');
     if (sha1 === APPEND) return this.#append(key, args);
-    if (sha1 === REBASE) return this.#rebase(key, args);
+    if (sha1 === COMPACT) return this.#compact(key, args);
     throw new Error(`${command} ${sha1}: a script of stream-log.ts has changed; change it in state-server.ts, too`);
   }
 
@@ -90,7 +90,7 @@ export class StateServer {
     return [this.#now, at >= 0 ? 'known' : 'unknown', this.#streams.get(key)?.length ?? 0, read];
   }
 
-  #rebase(key: string, [last = '', text = '', limit, , snapshot = '']: readonly string[]): Reply {
+  #compact(key: string, [last = '', text = '', limit, , snapshot = '']: readonly string[]): Reply {
     const entries = this.#streams.get(key);
     if (!entries) this.#add(key, ['t', this.#now, 'r', '', 's', snapshot]);
     else {

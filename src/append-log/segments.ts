@@ -1,4 +1,4 @@
-// The files of a log: one per generation, each beginning with a snapshot of the one before it.
+// The files of a log: one per segment, each beginning with a snapshot of the one before it.
 import type * as nodeFs from 'node:fs';
 import { join } from 'node:path';
 import { withChecksum } from './log.ts';
@@ -31,7 +31,7 @@ const CLAIM_WAIT_MS = 5;
 const NO_HARD_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 /** The files of one log, in a directory that is created with mode 0700. */
-export class Generations {
+export class Segments {
   readonly #fs: LogFs;
   readonly #dir: string;
   readonly #name: string;
@@ -43,27 +43,27 @@ export class Generations {
     mkdirp(dir);
   }
 
-  path(generation: number): string {
-    return join(this.#dir, `${this.#name}.${generation}.log`);
+  path(segment: number): string {
+    return join(this.#dir, `${this.#name}.${segment}.log`);
   }
 
-  /** Returns the number of the newest generation; 0 if there is none. */
+  /** Returns the number of the newest segment; 0 if there is none. */
   newest(): number {
     const complete = this.#entries().filter(([, name]) => name.endsWith('.log'));
-    return Math.max(0, ...complete.map(([generation]) => generation));
+    return Math.max(0, ...complete.map(([segment]) => segment));
   }
 
   /**
-   * Writes a generation under a unique draft name and links it into place, so it exists completely or not at all.
+   * Writes a segment under a unique draft name and links it into place, so it exists completely or not at all.
    * @param mark makes the draft's name unique
    */
-  publish(generation: number, records: Iterable<string>, mark: string): void {
-    const draft = `${this.path(generation)}.${mark}.tmp`;
+  publish(segment: number, records: Iterable<string>, mark: string): void {
+    const draft = `${this.path(segment)}.${mark}.tmp`;
     try {
       this.#write(draft, records);
-      this.#link(draft, generation);
+      this.#link(draft, segment);
     } catch (error) {
-      // Another process published the same generation first, or removed this draft.
+      // Another process published the same segment first, or removed this draft.
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'EEXIST' && code !== 'ENOENT') throw error;
     } finally {
@@ -71,21 +71,21 @@ export class Generations {
     }
   }
 
-  /** Removes older generations and abandoned drafts, except the previous one: other processes still read its seal. */
+  /** Removes older segments and abandoned drafts, except the previous one: other processes still read its seal. */
   sweep(current: number): void {
-    const old = this.#entries().filter(([generation]) => generation < current - 1);
+    const old = this.#entries().filter(([segment]) => segment < current - 1);
     for (const [, name] of old) this.#remove(join(this.#dir, name));
   }
 
-  // Unlike a link, a rename would replace the generation of another process, so one process at a time checks and renames.
-  #link(draft: string, generation: number): void {
-    const path = this.path(generation);
+  // Unlike a link, a rename would replace the segment of another process, so one process at a time checks and renames.
+  #link(draft: string, segment: number): void {
+    const path = this.path(segment);
     try {
       this.#fs.linkSync(draft, path);
     } catch (error) {
       if (!NO_HARD_LINKS.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
       this.#claim(`${path}.claim.tmp`);
-      if (this.newest() < generation) this.#fs.renameSync(draft, path);
+      if (this.newest() < segment) this.#fs.renameSync(draft, path);
       this.#remove(`${path}.claim.tmp`);
     }
   }
@@ -104,12 +104,12 @@ export class Generations {
   }
 
   // Spelled as this log's name: a case-insensitive file system finds `pets.1.log` although it lists `Pets.1.log`.
-  #entries(): [generation: number, name: string][] {
+  #entries(): [segment: number, name: string][] {
     return this.#fs.readdirSync(this.#dir).flatMap((listed): [number, string][] => {
-      const [, own = '', rest = '', generation] = FILE_NAME.exec(listed) ?? [];
+      const [, own = '', rest = '', segment] = FILE_NAME.exec(listed) ?? [];
       const name = `${this.#name}${rest}`;
       if (fold(own) !== fold(this.#name)) return [];
-      return own === this.#name || this.#fs.existsSync(join(this.#dir, name)) ? [[Number(generation), name]] : [];
+      return own === this.#name || this.#fs.existsSync(join(this.#dir, name)) ? [[Number(segment), name]] : [];
     });
   }
 
