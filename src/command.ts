@@ -4,6 +4,7 @@ import type { Context } from './context.ts';
 import { PetstoreError, rephrase } from './errors.ts';
 import { loadRenderer } from './output/render.ts';
 import type { View } from './output/view.ts';
+import type { Credentials } from './profiles/credentials.ts';
 import type { ErrorKind } from './reference.ts';
 import { Session } from './session.ts';
 
@@ -104,6 +105,11 @@ async function printQuotaLine(session: Session, failure: unknown): Promise<void>
   const quota = ledger.quota();
   if (quota.updatedAt === null || quota.updatedAt < since) return;
   const { quotaLine } = await import('./rate-limit/quota.ts');
-  const line = quotaLine(quota, context.clock.now());
+  const line = quotaLine(quota, context.clock.now(), profileIn(session.usedTarget));
   if (line !== undefined) await session.notice(line);
+}
+
+// A profile is named only if its own URL was used.
+function profileIn(credentials: Credentials | undefined): string | undefined {
+  return credentials?.urlSource === 'environment' ? undefined : credentials?.profile;
 }

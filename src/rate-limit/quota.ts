@@ -93,16 +93,18 @@ export function windowIn(quota: Pick<Quota, keyof QuotaWindow>): QuotaWindow | u
 
 /**
  * The quota line printed after a command that received a response.
- * @returns for example `quota: 57 of 60 left, resets in 43s`; undefined if unknown
+ * @param profile whose URL and key were used, if they are those of a profile
+ * @returns for example `quota (staging): 57 of 60 left, resets in 43s`; undefined if unknown
  * @internal
  */
-export function quotaLine(quota: Quota, now: number): string | undefined {
-  if (quota.blocked) return `quota: rate limited, try again in ${formatDuration(quota.blocked.until - now)}`;
+export function quotaLine(quota: Quota, now: number, profile?: string): string | undefined {
+  const subject = profile === undefined ? 'quota' : `quota (${profile})`;
+  if (quota.blocked) return `${subject}: rate limited, try again in ${formatDuration(quota.blocked.until - now)}`;
   const nearest = windowIn(quota);
   const window = nearest?.resetPassed ? quota.dailyLimit : nearest;
   if (!window || window.resetPassed) return undefined;
   const left = formatRemaining(window.remaining, window.limit);
   return left === 'unlimited'
-    ? `quota: ${left}`
-    : `quota: ${left} left, resets in ${formatDuration(window.resetAt - now)}`;
+    ? `${subject}: ${left}`
+    : `${subject}: ${left} left, resets in ${formatDuration(window.resetAt - now)}`;
 }

@@ -76,14 +76,14 @@ test('a list on a terminal has aligned columns of the width of the terminal, bol
                    3  café cat              e with a combining accent, and a family…
                    4  hostile ␛[2J<U+202E>  tries to clear the screen␍␊and to turn …
     9007199254740991  a big one
-    quota: 57 of 60 left, resets in 42s"
+    quota (production): 57 of 60 left, resets in 42s"
   `);
 });
 
 test('the spinner of a create is cleared before the result', async () => {
   const { outcome, shown } = await screen('ok', ['categories', 'create', '--name', 'dog']);
   expect(outcome).toMatchObject({ code: 0, screen: expect.stringContaining('⠋') });
-  expect(shown).toBe('Created category "dog" (id 7)\nquota: 57 of 60 left, resets in 42s');
+  expect(shown).toBe('Created category "dog" (id 7)\nquota (production): 57 of 60 left, resets in 42s');
 });
 
 test('a countdown ended by Ctrl-C is replaced by the quota and the error', async () => {
@@ -91,7 +91,7 @@ test('a countdown ended by Ctrl-C is replaced by the quota and the error', async
   const { outcome, shown } = await screen('limited', ['categories', 'list'], { steps });
   expect(outcome.code).toBe(130);
   expect(await moment(outcome, /for the rate limit/)).toBe('⠋ waiting 42s for the rate limit to reset');
-  expect(shown).toBe('quota: rate limited, try again in 42s\nerror: interrupted');
+  expect(shown).toBe('quota (production): rate limited, try again in 42s\nerror: interrupted');
 });
 
 test('the progress line of an import fits 40 columns, and Ctrl-C restores the terminal and prints the counts', async () => {

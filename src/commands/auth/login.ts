@@ -136,8 +136,10 @@ async function printedKey(session: Session, { keyCommand = '', verify: run }: Lo
 
 async function verify(session: Session, profile: string, key: string, url: string): Promise<void> {
   try {
-    session.target = async () => ({ profile, baseUrl: url, key, keySource: 'stored', urlSource: 'stored' });
+    const credentials = { profile, baseUrl: url, key, keySource: 'stored', urlSource: 'stored' } as const;
+    session.target = async () => credentials;
     await (await session.api()).categories.list();
+    session.usedTarget = credentials;
   } catch (error) {
     if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
     const { status = 0, kind, message, code, cause } = error;

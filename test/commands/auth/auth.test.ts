@@ -200,7 +200,7 @@ test('--profile overrides URL and key of the environment, with one warning that 
   const env = { PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' };
   const run = await petstore(['categories', 'list', '-p', 'farm'], '', env);
   expect(run.code).toBe(0);
-  expect(run.err).toContain('warning: --profile overrides PETSTORE_API_KEY and PETSTORE_BASE_URL\n');
+  expect(run.err).toContain('warning: --profile overrides PETSTORE_API_KEY and PETSTORE_BASE_URL\nquota (farm): ');
   for (const quiet of ['--json', '--quiet']) {
     expect((await petstore(['categories', 'list', '-p', 'farm', quiet], '', env)).err).toBe('');
   }

@@ -30,7 +30,7 @@ test('an import of a CSV file creates its categories and prints the counts', asy
   file('species.csv', 'name,description\ndog,Canis\n"cat, ""big""",\n');
   const { code, out, err } = await run([...IMPORT, 'species.csv']);
   expect([code, out]).toEqual([0, 'Created 2, skipped 0, failed 0, unknown 0\n']);
-  expect(err).toMatch(/^quota: \d+ of 60 left, resets in (?:\d+s|1m)\n$/);
+  expect(err).toMatch(/^quota \(sandbox\): \d+ of 60 left, resets in (?:\d+s|1m)\n$/);
   expect(await names()).toEqual(['dog', 'cat, "big"']);
 });
 

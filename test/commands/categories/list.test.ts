@@ -28,7 +28,7 @@ test('an empty list prints nothing on stdout, and "No categories found" on stder
   const list = ['categories', 'list', '-p', 'sandbox'];
   const { code, out, err } = await inProcess(list);
   expect({ code, out }).toEqual({ code: 0, out: '' });
-  expect(err).toMatch(/^No categories found\nquota: /);
+  expect(err).toMatch(/^No categories found\nquota \(sandbox\): /);
   expect(await inProcess([...list, '--json'])).toEqual({ code: 0, out: '[]\n', err: '' });
   expect(await inProcess([...list, '--quiet'])).toEqual({ code: 0, out: '', err: '' });
 });
