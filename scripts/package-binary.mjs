@@ -5,6 +5,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { rolldown } from 'rolldown';
 
+if (!execFileSync(process.execPath, ['--help']).includes('--build-sea')) {
+  process.stderr.write(`error: packaging an executable needs Node.js 25.5 or newer; this is ${process.versions.node}\n`);
+  process.exit(1);
+}
+execFileSync(process.execPath, ['build.mjs'], { stdio: 'inherit' });
+
 const [output = join('build', process.platform === 'win32' ? 'petstore.exe' : 'petstore')] = process.argv.slice(2);
 const work = join('node_modules', '.cache', 'binary');
 const main = join(work, 'petstore.cjs');
