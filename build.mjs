@@ -1,4 +1,4 @@
-// Builds the program, the client library with its types, the man page, and the licenses of bundled packages:
+// Builds the program, the client library with its types, the man page, and the licenses and list of bundled packages:
 // `node build.mjs [DIR]`.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { esmExternalRequirePlugin } from 'rolldown/plugins';
 import { manPage } from './scripts/generate-docs.mjs';
 
 const outdir = process.argv[2] ?? 'dist';
-const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+const about = JSON.parse(readFileSync('package.json', 'utf8'));
 
 /** The modules of the library that programs import, and the modules of their types. */
 const LIBRARY = { client: 'src/client.ts', sandbox: 'src/sandbox/start.ts' };
@@ -34,7 +34,9 @@ rmSync(outdir, { recursive: true, force: true });
 // The program is CommonJS, because Node 20 takes a seventh longer to start with ES modules.
 const files = await bundle('cjs', { main: 'src/main.ts', ...LIBRARY }, { platform: 'node', plugins: [withoutAjv] });
 await bundle('mjs', LIBRARY, library);
-writeFileSync(join(outdir, 'THIRD-PARTY-LICENSES.txt'), licenses(files));
+const packages = bundledPackages(files);
+writeFileSync(join(outdir, 'THIRD-PARTY-LICENSES.txt'), licenses(packages));
+writeFileSync(join(outdir, 'sbom.cdx.json'), `${JSON.stringify(sbom(packages), null, 2)}\n`);
 types();
 const reference = execFileSync(process.execPath, [join(outdir, 'main.cjs'), '--help', '--json']);
 writeFileSync(join(outdir, 'petstore.1'), manPage(JSON.parse(reference.toString())));
@@ -44,7 +46,7 @@ async function bundle(extension, input, how) {
     ...how,
     input,
     preserveEntrySignatures: 'strict',
-    transform: { target: 'node20.18', define: { __VERSION__: JSON.stringify(version) } },
+    transform: { target: 'node20.18', define: { __VERSION__: JSON.stringify(about.version) } },
   });
   await built.write({
     format: extension === 'cjs' ? 'cjs' : 'esm',
@@ -79,22 +81,45 @@ function types() {
   }
 }
 
-// The licenses must be distributed with the code.
-function licenses(sources) {
+/** The package.json of each bundled package, with its directory. */
+function bundledPackages(sources) {
   const directories = sources.flatMap((file) => /^.*node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file)?.[0] ?? []);
+  return [...new Set(directories)].sort().map((directory) => {
+    return { directory, ...JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) };
+  });
+}
+
+// The licenses must be distributed with the code.
+function licenses(packages) {
   // undici's WebAssembly is compiled from llhttp, whose license its package does not contain.
   const llhttp = license('llhttp (MIT), part of undici', readFileSync('scripts/licenses/llhttp.txt', 'utf8'));
-  const texts = [...[...new Set(directories)].sort().map(licenseOf), llhttp];
+  const texts = [...packages.map(licenseOf), llhttp];
   return `petstore-cli contains code of these packages.\n\n${texts.join('\n')}`;
 }
 
-function licenseOf(directory) {
-  const about = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
-  const file = readdirSync(directory).find((name) => /^licen[sc]e/i.test(name));
-  if (!file) throw new Error(`${about.name} has no license file: add its text to scripts/licenses`);
-  return license(`${about.name} ${about.version} (${about.license})`, readFileSync(join(directory, file), 'utf8'));
+function licenseOf({ directory, name, version, license: id }) {
+  const file = readdirSync(directory).find((entry) => /^licen[sc]e/i.test(entry));
+  if (!file) throw new Error(`${name} has no license file: add its text to scripts/licenses`);
+  return license(`${name} ${version} (${id})`, readFileSync(join(directory, file), 'utf8'));
 }
 
 function license(title, text) {
   return `${'='.repeat(80)}\n${title}\n${'='.repeat(80)}\n\n${text}`;
+}
+
+// A software bill of materials in the format of `npm sbom`, which would list development dependencies too. Scanners cannot
+// see the packages in a bundle. Without a date and a serial number, the same source gives the same file.
+function sbom(packages) {
+  const component = ({ name, version, license }, type) => {
+    const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`;
+    return { 'bom-ref': `${name}@${version}`, type, name, version, purl, licenses: [{ license: { id: license } }] };
+  };
+  return {
+    $schema: 'http://cyclonedx.org/schema/bom-1.5.schema.json',
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    version: 1,
+    metadata: { component: component(about, 'application') },
+    components: packages.map((one) => component(one, 'library')),
+  };
 }

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { chmodSync, cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { build } from 'esbuild';
 import { beforeAll, expect, test } from 'vitest';
 import { place } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
@@ -16,6 +17,8 @@ const directory = join(tempDir(), 'my package');
 const prefix = join(directory, 'global');
 const modules = join(prefix, 'lib', 'node_modules');
 const installed = join(modules, 'petstore-cli');
+
+const byPurl = (a: { purl: string }, b: { purl: string }): number => (a.purl < b.purl ? -1 : 1);
 
 let about: string;
 let packed: { filename: string; files: { path: string }[]; unpackedSize: number };
@@ -32,13 +35,15 @@ beforeAll(async () => {
   await exec('npm', ['install', '--global', ...options, join(directory, packed.filename)], { cwd: directory });
 }, 120_000);
 
-test('the package has less than 2 MB, no dependencies, and only the program, its types, manual and licenses', () => {
+test('the package has less than 2 MB, no dependencies, and only the program, its types, manual, licenses and SBOM', () => {
   const kinds = packed.files.map(({ path }) =>
     path.replace(/^dist\/(chunks|types)\/.*(\.[cm]?js|\.d\.ts)$/, 'dist/$1/*$2').replace(/(client|sandbox)\./, '*.'),
   );
   const top = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'bin/package.json', 'bin/petstore.js'];
   const dist = '*.cjs *.mjs *.d.mts main.cjs chunks/*.cjs chunks/*.mjs types/*.d.ts types/package.json';
-  const files = [...dist.split(' '), 'THIRD-PARTY-LICENSES.txt', 'petstore.1'].map((name) => `dist/${name}`);
+  const files = [...dist.split(' '), 'THIRD-PARTY-LICENSES.txt', 'petstore.1', 'sbom.cdx.json'].map(
+    (name) => `dist/${name}`,
+  );
   expect([...new Set(kinds)].sort()).toEqual([...top, ...files].sort());
   expect(packed.unpackedSize).toBeLessThan(2_000_000);
   expect(readdirSync(modules)).toEqual(['petstore-cli']);
@@ -53,6 +58,34 @@ test('`npm pack` leaves no install script in the package, and package.json as it
   const { scripts, dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
   expect(dependencies).toBeUndefined();
   for (const name of ['preinstall', 'install', 'postinstall', 'prepare']) expect(scripts).not.toHaveProperty(name);
+});
+
+test('the SBOM lists the name and version of each bundled package', async () => {
+  const { metafile } = await build({
+    entryPoints: ['main.ts', 'client.ts', 'sandbox/start.ts'].map((name) => join(project, 'src', name)),
+    bundle: true,
+    write: false,
+    metafile: true,
+    platform: 'node',
+    format: 'esm',
+    splitting: true,
+    outdir: 'none',
+    mainFields: ['module', 'main'],
+    // A stub replaces it.
+    external: ['ajv', 'ajv-formats'],
+    absWorkingDir: project,
+  });
+  const directories = Object.keys(metafile.inputs).flatMap(
+    (file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [],
+  );
+  const bundled = Array.from(new Set(directories), (path) => {
+    const { name, version } = JSON.parse(readFileSync(join(project, path, 'package.json'), 'utf8'));
+    return { name, version, purl: `pkg:npm/${name.replace('@', '%40')}@${version}` };
+  });
+  const { components } = JSON.parse(readFileSync(join(installed, 'dist/sbom.cdx.json'), 'utf8'));
+  const listed = components.map(({ name, version, purl }: (typeof bundled)[number]) => ({ name, version, purl }));
+  expect(bundled.length).toBeGreaterThan(20);
+  expect(listed.sort(byPurl)).toEqual(bundled.sort(byPurl));
 });
 
 test('petstore creates and lists categories from a read-only global installation, which has a manual page', async () => {
