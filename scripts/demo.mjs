@@ -1,5 +1,5 @@
 // Draws docs/demo.svg: runs the built program in a pseudo-terminal and renders the screen as SVG.
-// `node scripts/demo.mjs [DIRECTORY]`; needs `npm run build` first.
+// `npm run docs:demo`, or after a build `node scripts/demo.mjs [DIRECTORY]`.
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

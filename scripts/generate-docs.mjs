@@ -1,5 +1,5 @@
 // Generates the command reference in docs/cli.md and the README's exit codes from `petstore --help --json`, and for the
-// build the man page. `node scripts/generate-docs.mjs [DIRECTORY]`, after a build, writes the two documents there.
+// build the man page. `node scripts/generate-docs.mjs [DIRECTORY [PROGRAM]]`, after a build, writes the two documents there.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -92,8 +92,8 @@ function update(directory, file, name, text) {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const [directory = root] = process.argv.slice(2);
-  const help = execFileSync(process.execPath, [join(root, 'bin', 'petstore.js'), '--help', '--json']);
+  const [directory = root, program = join(root, 'bin', 'petstore.js')] = process.argv.slice(2);
+  const help = execFileSync(process.execPath, [program, '--help', '--json']);
   const reference = JSON.parse(help.toString());
   mkdirSync(join(directory, 'docs'), { recursive: true });
   update(directory, join('docs', 'cli.md'), 'command reference', cliReference(reference));

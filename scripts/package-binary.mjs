@@ -6,7 +6,9 @@ import { dirname, join } from 'node:path';
 import { rolldown } from 'rolldown';
 
 if (!execFileSync(process.execPath, ['--help']).includes('--build-sea')) {
-  process.stderr.write(`error: packaging an executable needs Node.js 25.5 or newer; this is ${process.versions.node}\n`);
+  process.stderr.write(
+    `error: packaging an executable needs Node.js 25.5 or newer; this is ${process.versions.node}\n`,
+  );
   process.exit(1);
 }
 execFileSync(process.execPath, ['build.mjs'], { stdio: 'inherit' });

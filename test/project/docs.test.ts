@@ -5,13 +5,14 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ENVIRONMENT } from '../../src/commands/help.ts';
 import { GLOBAL_OPTIONS } from '../../src/reference.ts';
+import { BIN } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const root = join(import.meta.dirname, '../..');
 const namesIn = (directory: string): string[] =>
   readdirSync(join(root, directory), { recursive: true, encoding: 'utf8' }).map((name) => join(directory, name));
 const textOf = (file: string): string => readFileSync(join(root, file), 'utf8');
-const documents = ['README.md', ...namesIn('docs').filter((file) => file.endsWith('.md'))];
+const documents = ['README.md', 'SECURITY.md', ...namesIn('docs').filter((file) => file.endsWith('.md'))];
 const sources = ['src', 'bench', 'scripts'].flatMap(namesIn).filter((file) => /\.m?[jt]s$/.test(file));
 
 test('every file that a document links to, or a document, source or script names, exists', () => {
@@ -30,7 +31,7 @@ test('every file that a document links to, or a document, source or script names
 
 test('the generated parts of docs/cli.md and README.md are up to date (npm run docs)', () => {
   const generated = tempDir();
-  execFileSync(process.execPath, [join(root, 'scripts/generate-docs.mjs'), generated]);
+  execFileSync(process.execPath, [join(root, 'scripts/generate-docs.mjs'), generated, BIN]);
   for (const file of ['docs/cli.md', 'README.md'])
     expect(readFileSync(join(generated, file), 'utf8')).toBe(textOf(file));
 });
