@@ -1,28 +1,19 @@
 // The log of a ledger: on the state server; without one, or while it is unavailable, in a file of this machine; and in memory
 // if that file cannot be used. A block is copied to the new log.
 import { FileLog } from '../append-log/file-log.ts';
-import type { Log, LogFormat } from '../append-log/log.ts';
+import type { Log } from '../append-log/log.ts';
 import { MemoryLog } from '../append-log/log.ts';
 import type { StreamLog } from '../append-log/stream-log.ts';
 import type { Clock } from '../clock.ts';
 import { isSystemError, PetstoreError } from '../errors.ts';
+import type { Block, KeyState } from './key-state.ts';
+import { activeBlock } from './key-state.ts';
 import type { LedgerFileOptions } from './ledger-file.ts';
 import { ledgerFile, unsharedWarning } from './ledger-file.ts';
+import { ledgerFormat } from './ledger-format.ts';
 import type { LedgerEvent, LedgerRecord } from './ledger-record.ts';
 import { stamped } from './ledger-record.ts';
-import type { KeyState } from './policy.ts';
-import { initialState, isAhead, reduce } from './policy.ts';
-
-/** Records as lines of JSON. */
-export const ledgerFormat: LogFormat<KeyState> = {
-  initial: initialState,
-  apply(state, text, at) {
-    const record = JSON.parse(text) as LedgerRecord | { readonly kind: 'snapshot'; readonly state: KeyState };
-    if (record.kind === 'snapshot') Object.assign(state, record.state);
-    else reduce(state, at === undefined ? record : stamped(record, at));
-  },
-  snapshot: (state) => [JSON.stringify({ kind: 'snapshot', state })],
-};
+import { isAhead, reduce } from './policy.ts';
 
 export interface LedgerLogOptions extends LedgerFileOptions {
   readonly clock: Clock;
@@ -36,22 +27,23 @@ const RETRY_SERVER_MS = 1000;
 
 export class LedgerLog {
   readonly #options: LedgerLogOptions;
+  readonly #serverLog: StreamLog<KeyState> | undefined;
+  /** The log of this machine, in a file or in memory. */
+  #own: Log<KeyState> | undefined;
+  /** The log in use: that of the server or of this machine. */
+  #log: Log<KeyState>;
   // Records on their way to the server.
   readonly #pending = new Map<Promise<void>, LedgerEvent>();
-  readonly #serverLog: StreamLog<KeyState> | undefined;
-  #log: Log<KeyState>;
-  #own: Log<KeyState> | undefined;
+  #isReturning = false;
   #retryServerAt = 0;
   #isShared = true;
   #isClosing = false;
 
   constructor(options: LedgerLogOptions) {
     this.#options = options;
-    const log = options.openServerLog?.(({ block }) =>
-      this.#addBlock(block, options.clock.now() + (log?.clockOffsetMs ?? 0)),
-    );
-    this.#serverLog = log;
-    this.#log = log ?? this.#openOwn();
+    // The server may have lost the block that it had.
+    this.#serverLog = options.openServerLog?.(({ block }) => this.#addBlock(block, this.#timeOn(this.#serverLog)));
+    this.#log = this.#serverLog ?? this.#openOwn();
   }
 
   /** False if the log is only in the memory of this process. */
@@ -64,50 +56,25 @@ export class LedgerLog {
     return this.#log === this.#serverLog ? this.#serverLog : undefined;
   }
 
-  /** The log's time, and by how much it is ahead of our clock: 0 except on a server. Milliseconds. */
-  get clock(): { readonly now: number; readonly ahead: number } {
-    const ahead = this.serverLog?.clockOffsetMs ?? 0;
-    return { now: Math.round(this.#options.clock.now() + ahead), ahead };
+  /** The log's time in epoch milliseconds: the server's or ours. */
+  get now(): number {
+    return this.#timeOn(this.serverLog);
+  }
+
+  /** The log's clock minus ours: 0 except on a server. */
+  get clockOffsetMs(): number {
+    return this.serverLog?.clockOffsetMs ?? 0;
   }
 
   /** The state as last read, with the records on their way to the server: a 429 among them voids tickets. */
-  latest(): KeyState {
+  cached(): KeyState {
     return this.#withPending(this.#log.cached());
   }
 
   /** The state if it is recent enough to send a request; a file is read again. */
-  recent(): KeyState | undefined {
+  freshState(): KeyState | undefined {
     const state = this.#use((log) => log.freshState());
     return state && this.#withPending(state);
-  }
-
-  /** @throws PetstoreError `usage` or `storage` if the server rejects the configuration */
-  async append(event: LedgerEvent): Promise<void> {
-    try {
-      await this.#use((log) => log.append(JSON.stringify(this.#dated(event))));
-    } catch (error) {
-      this.#leaveServer(error);
-      await this.append(event);
-    }
-  }
-
-  /** Writes to a file at once, and to a server in the background. */
-  write(event: LedgerEvent): void {
-    if (!this.serverLog) {
-      this.#use((log) => log.append(JSON.stringify(this.#dated(event))));
-      return;
-    }
-    // The next ticket request reports that the server rejects the configuration.
-    const ignored = (): undefined => undefined;
-    const writing: Promise<void> = this.append(event)
-      .catch(ignored)
-      .finally(() => this.#pending.delete(writing));
-    this.#pending.set(writing, event);
-  }
-
-  /** Once a clock was set back, earlier records are in the future and are forgotten. */
-  adjustToClock(): void {
-    if (isAhead(this.latest(), this.clock.now)) this.write({ kind: 'clock' });
   }
 
   async refresh(): Promise<void> {
@@ -118,9 +85,38 @@ export class LedgerLog {
     }
   }
 
+  /** @throws PetstoreError `usage` or `storage` if the server rejects the configuration */
+  async append(event: LedgerEvent): Promise<void> {
+    try {
+      await this.#use((log) => log.append(this.#lineOf(event)));
+    } catch (error) {
+      this.#leaveServer(error);
+      await this.append(event);
+    }
+  }
+
+  /** Writes to a file at once, and to a server in the background. */
+  appendInBackground(event: LedgerEvent): void {
+    if (!this.serverLog) {
+      this.#use((log) => log.append(this.#lineOf(event)));
+      return;
+    }
+    // The next ticket request reports that the server rejects the configuration.
+    const ignored = (): undefined => undefined;
+    const writing: Promise<void> = this.append(event)
+      .catch(ignored)
+      .finally(() => this.#pending.delete(writing));
+    this.#pending.set(writing, event);
+  }
+
   /** Waits for the records on their way to the server. */
   async written(): Promise<void> {
     await Promise.all(this.#pending.keys());
+  }
+
+  /** Once a clock was set back, earlier records are in the future and are forgotten. */
+  adjustToClock(): void {
+    if (isAhead(this.cached(), this.now)) this.appendInBackground({ kind: 'clock' });
   }
 
   /** Writes what the server does not know yet; later errors are not reported. */
@@ -128,32 +124,34 @@ export class LedgerLog {
     this.#isClosing = true;
     this.adjustToClock();
     await this.written();
-    const { block } = this.#log.cached();
-    if (block && this.clock.now < block.until) await this.returnToServer(true);
+    if (activeBlock(this.cached(), this.now)) await this.#returnToServer();
     await this.written();
+    this.#own?.close();
   }
 
-  /** Uses the server again if it is available; tries once a second, or `now`. */
-  async returnToServer(now = false): Promise<void> {
-    const { clock } = this.#options;
+  /** Uses the server again once it is available; tries once a second. */
+  tryServer(): void {
+    if (this.#options.clock.monotonic() >= this.#retryServerAt) void this.#returnToServer();
+  }
+
+  async #returnToServer(): Promise<void> {
     const log = this.#serverLog;
-    if (!log || this.serverLog || (!now && clock.monotonic() < this.#retryServerAt)) return;
-    this.#retryServerAt = Number.POSITIVE_INFINITY;
+    if (!log || this.serverLog || this.#isReturning) return;
+    this.#isReturning = true;
     try {
       // A server that only answers reads is of no use, so write a record that has no effect.
-      await log.append(JSON.stringify(this.#dated({ kind: 'closed', id: '', how: 'unsent' })));
+      await log.append(this.#lineOf({ kind: 'closed', id: '', how: 'unsent' }));
       // The clock may have been set back since, which would prolong the block.
       this.adjustToClock();
       this.#switchTo(log);
     } catch {
-      this.#retryServerAt = clock.monotonic() + RETRY_SERVER_MS;
+      this.#retryServerAt = this.#options.clock.monotonic() + RETRY_SERVER_MS;
+    } finally {
+      this.#isReturning = false;
     }
   }
 
-  close(): void {
-    this.#own?.close();
-  }
-
+  // Continues on this machine if the server is unavailable; rethrows every other error.
   #leaveServer(error: unknown): void {
     const { clock, onWarning } = this.#options;
     const server = this.#serverLog?.server;
@@ -168,29 +166,38 @@ export class LedgerLog {
   }
 
   #switchTo(log: Log<KeyState>): void {
-    const { block } = this.latest();
-    const { now } = this.clock;
+    const { block } = this.cached();
+    const { now } = this;
     this.#log = log;
     this.#addBlock(block, now);
   }
 
-  // Adds what is left of a block in another log; `now` is by the clock of that log.
-  #addBlock(block: KeyState['block'], now: number): void {
-    if (block && now < block.until) this.write({ kind: 'block', ms: block.until - now, reason: block.reason });
+  // Adds the rest of a block of another log, whose time is `now`.
+  #addBlock(block: Block | undefined, now: number): void {
+    if (!block || now >= block.until) return;
+    this.appendInBackground({ kind: 'block', ms: block.until - now, reason: block.reason });
   }
 
   #withPending(state: KeyState): KeyState {
     if (this.#pending.size === 0) return state;
-    const latest = { ...state, tickets: { ...state.tickets } };
-    for (const event of this.#pending.values()) reduce(latest, stamped(this.#dated(event), this.clock.now));
-    return latest;
+    const copy = { ...state, tickets: { ...state.tickets } };
+    for (const event of this.#pending.values()) reduce(copy, stamped(this.#dated(event), this.now));
+    return copy;
   }
 
-  // Dates a response rather too late, so that no wait ends early; the server replaces a time later than its own.
+  #lineOf(event: LedgerEvent): string {
+    return JSON.stringify(this.#dated(event));
+  }
+
+  // Dates a response late rather than early, so that no wait ends too soon; the server replaces a time later than its own.
   #dated(event: LedgerEvent): LedgerRecord {
-    const { now, ahead } = this.clock;
-    const error = this.serverLog?.offsetErrorMs ?? 0;
-    return { ...event, at: event.kind === 'response' ? Math.round(event.seen.at + ahead + error) : now };
+    if (event.kind !== 'response') return { ...event, at: this.now };
+    const errorMs = this.serverLog?.offsetErrorMs ?? 0;
+    return { ...event, at: Math.round(event.reading.at + this.clockOffsetMs + errorMs) };
+  }
+
+  #timeOn(serverLog: StreamLog<KeyState> | undefined): number {
+    return Math.round(this.#options.clock.now() + (serverLog?.clockOffsetMs ?? 0));
   }
 
   #openOwn(): Log<KeyState> {

@@ -1,4 +1,5 @@
 // The records of the ledger.
+import { RULES } from './rules.ts';
 
 /** What determines the end of a block: a header of the refusal, or the floor. */
 export type BlockReason = 'retry_after' | 'reset' | 'backoff';
@@ -36,7 +37,7 @@ export type LedgerEvent =
   | {
       readonly kind: 'response';
       readonly id: string;
-      readonly seen: RateLimitReading;
+      readonly reading: RateLimitReading;
       /** A random number from 0 to 999, recorded so that all processes compute the same jitter. */
       readonly jitterDraw: number;
     }
@@ -49,8 +50,8 @@ export type LedgerEvent =
 /** `at`: epoch milliseconds by the log's clock; that of a response is its arrival. */
 export type LedgerRecord = LedgerEvent & { readonly at: number };
 
-/** Sets a record's time to the server's; waits keep their beginning, at most ten minutes before that. */
+/** Sets a record's time to the server's; waits keep their beginning, unless it is long before that. */
 export function stamped(record: LedgerRecord, at: number): LedgerRecord {
   const isWait = record.kind === 'response' || record.kind === 'block';
-  return { ...record, at: isWait ? Math.max(Math.min(record.at, at), at - 600_000) : at };
+  return { ...record, at: isWait ? Math.max(Math.min(record.at, at), at - RULES.longestDelayMs) : at };
 }

@@ -2,11 +2,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 import { currentProcess, livenessOf } from '../append-log/process-liveness.ts';
+import type { Admission, Denied } from './admission.ts';
+import { admit, stillGranted } from './admission.ts';
 import type { LedgerLogOptions } from './ledger-log.ts';
 import { LedgerLog } from './ledger-log.ts';
 import type { RateLimitReading, TicketEnd } from './ledger-record.ts';
-import type { Admission, Denied } from './policy.ts';
-import { admit, stillGranted } from './policy.ts';
 import type { Quota } from './quota.ts';
 import { quotaOf } from './quota.ts';
 import { RULES } from './rules.ts';
@@ -49,7 +49,7 @@ export class Ledger {
    * @throws PetstoreError `usage` or `storage` if the state server rejects the configuration
    */
   async acquire(timeoutMs: number): Promise<TicketResult> {
-    void this.#log.returnToServer();
+    this.#log.tryServer();
     // A denied request leaves no record, so the log does not grow while processes wait.
     if (!this.#admit().granted) {
       await this.#log.refresh();
@@ -63,7 +63,7 @@ export class Ledger {
     const id = `${this.#stamp}${(this.#counter++).toString(36)}`;
     const leaseMs = timeoutMs + RULES.leaseMarginMs;
     await this.#log.append({ kind: 'ticket', id, pid, start, host: this.#host, leaseMs });
-    if (id in this.#log.latest().tickets) {
+    if (id in this.#log.cached().tickets) {
       void this.#keepFresh();
       return { granted: true, ticket: id };
     }
@@ -73,24 +73,24 @@ export class Ledger {
 
   /** The last check before the first byte: false after a 429 to another request, or once the ticket has expired. */
   stillGranted(ticket: string): boolean {
-    const state = this.#log.recent();
-    return state !== undefined && stillGranted(state, ticket, Math.max(this.#log.clock.now, state.time));
+    const state = this.#log.freshState();
+    return state !== undefined && stillGranted(state, ticket, Math.max(this.#log.now, state.time));
   }
 
-  observe(ticket: string, seen: RateLimitReading): void {
+  observe(ticket: string, reading: RateLimitReading): void {
     this.#log.adjustToClock();
     const jitterDraw = Math.floor(this.#options.clock.random() * 1000);
-    this.#log.write({ kind: 'response', id: ticket, seen, jitterDraw });
+    this.#log.appendInBackground({ kind: 'response', id: ticket, reading, jitterDraw });
   }
 
   /** Closes a ticket without a response: `unsent` gives it back, `lost` if the service may have seen the request. */
   release(ticket: string, how: Exclude<TicketEnd, 'dead'>): void {
-    this.#log.write({ kind: 'closed', id: ticket, how });
+    this.#log.appendInBackground({ kind: 'closed', id: ticket, how });
   }
 
   quota(): Quota {
-    const { clock, isShared: shared, serverLog } = this.#log;
-    const quota = quotaOf(this.#log.recent() ?? this.#log.latest(), clock.now, clock.ahead);
+    const { now, clockOffsetMs, isShared: shared, serverLog } = this.#log;
+    const quota = quotaOf(this.#log.freshState() ?? this.#log.cached(), now, clockOffsetMs);
     return { ...quota, shared, stateServer: serverLog?.server.name ?? null };
   }
 
@@ -110,21 +110,20 @@ export class Ledger {
   async close(): Promise<void> {
     await this.#log.finish();
     this.#closed.abort();
-    this.#log.close();
   }
 
   #admit(): Admission {
     this.#log.adjustToClock();
-    const state = this.#log.latest();
-    const { now, ahead } = this.#log.clock;
+    const state = this.#log.cached();
+    const { now, clockOffsetMs } = this.#log;
     const admission = admit(state, Math.max(now, state.time));
-    return 'until' in admission ? { ...admission, until: admission.until - ahead } : admission;
+    return 'until' in admission ? { ...admission, until: admission.until - clockOffsetMs } : admission;
   }
 
   async #keepFresh(): Promise<void> {
     if (this.#isKeptFresh) return;
     this.#isKeptFresh = true;
-    const isOpen = (): boolean => Object.keys(this.#log.latest().tickets).some((id) => id.startsWith(this.#stamp));
+    const isOpen = (): boolean => Object.keys(this.#log.cached().tickets).some((id) => id.startsWith(this.#stamp));
     try {
       while (this.#log.serverLog && isOpen()) {
         await this.#options.clock.sleep(REFRESH_EVERY_MS, this.#closed.signal);
@@ -140,9 +139,9 @@ export class Ledger {
   // Closes the tickets of dead processes of this host; those of other hosts expire.
   #closeDeadTickets(): void {
     const judge = this.#options.livenessOf ?? livenessOf;
-    for (const [id, { pid, start, host }] of Object.entries(this.#log.latest().tickets)) {
+    for (const [id, { pid, start, host }] of Object.entries(this.#log.cached().tickets)) {
       if (host !== this.#host || judge({ pid, start, host: this.#self.host }) !== 'dead') continue;
-      this.#log.write({ kind: 'closed', id, how: 'dead' });
+      this.#log.appendInBackground({ kind: 'closed', id, how: 'dead' });
     }
   }
 }

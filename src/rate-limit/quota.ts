@@ -1,7 +1,8 @@
 // The rate limit of a key: as programs read it, `petstore quota --json` and `client.quota()`, and as the quota line.
 import { formatDuration, formatRemaining } from '../format.ts';
-import type { KeyState } from './policy.ts';
-import { activeBlock, admit } from './policy.ts';
+import { admit } from './admission.ts';
+import type { KeyState } from './key-state.ts';
+import { activeBlock } from './key-state.ts';
 import { RULES } from './rules.ts';
 import type { Window } from './window.ts';
 import { windowEnd } from './window.ts';
@@ -46,10 +47,10 @@ export interface Quota {
 
 /**
  * @param now by the clock of the state
- * @param ahead that clock minus ours
+ * @param clockOffsetMs that clock minus ours
  * @internal
  */
-export function quotaOf(state: KeyState, now: number, ahead = 0): Omit<Quota, 'shared' | 'stateServer'> {
+export function quotaOf(state: KeyState, now: number, clockOffsetMs = 0): Omit<Quota, 'shared' | 'stateServer'> {
   const t = Math.max(now, state.time);
   const { daily, reported } = state;
   const admission = admit(state, t);
@@ -58,13 +59,13 @@ export function quotaOf(state: KeyState, now: number, ahead = 0): Omit<Quota, 's
   const window = block?.reason === 'backoff' ? undefined : state.window;
   const nearest = window ?? daily;
   const hasDaily = window && daily && daily.resetAt - window.resetAt > RULES.sameWindowMs;
-  const ours = (at: number): number => Math.round(at - ahead);
+  const ours = (at: number): number => Math.round(at - clockOffsetMs);
   const windowOf = (one: Window): QuotaWindow => ({
     limit: one.limit ?? null,
     remaining: one.remaining,
     resetAt: ours(one.resetAt),
     resetPassed: t >= windowEnd(one),
-    updatedAt: ours(one.seenAt),
+    updatedAt: ours(one.reportedAt),
   });
   return {
     ...(nearest ? windowOf(nearest) : { limit: null, remaining: null, resetAt: null, resetPassed: null }),

@@ -5,7 +5,7 @@ import { StreamLog } from '../append-log/stream-log.ts';
 import type { LedgerOptions } from './ledger.ts';
 import { Ledger } from './ledger.ts';
 import { ledgerName } from './ledger-file.ts';
-import { ledgerFormat } from './ledger-log.ts';
+import { ledgerFormat } from './ledger-format.ts';
 import { LEDGER_VERSION } from './rules.ts';
 
 const ROTATE_AT = 200;

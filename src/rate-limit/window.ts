@@ -6,11 +6,11 @@ export interface Window {
   readonly limit?: number | undefined;
   readonly remaining: number;
   readonly resetAt: number;
-  /** The earliest time that its reset may have: the response that stated it took as long as the difference. */
-  readonly resetFrom: number;
-  readonly seenAt: number;
+  /** `resetAt` is at most as much too late as the response that stated it was on its way. */
+  readonly earliestResetAt: number;
+  readonly reportedAt: number;
   /** The number of the record that last described it. */
-  readonly seenSeq: number;
+  readonly seq: number;
 }
 
 /** The time from which a request counts in the next window. */
@@ -18,23 +18,28 @@ export function windowEnd({ resetAt }: Window): number {
   return resetAt + RULES.guardMs;
 }
 
-// Ignores a window without a reset, even if nothing is left of it: the wait would be a guess.
-export function windowFrom(seen: RateLimitReading, at: number, seq: number): Window | undefined {
-  const { limit, remaining, resetInMs, tookMs } = seen;
-  if (remaining === undefined || resetInMs === undefined || resetInMs > RULES.farthestResetMs) return undefined;
+/** Ignores a window without a reset, even if nothing is left of it: the wait would be a guess. */
+export function windowFrom(reading: RateLimitReading, at: number, seq: number): Window | undefined {
+  const { limit, remaining, resetInMs, tookMs } = reading;
+  if (remaining === undefined || resetInMs === undefined) return undefined;
   const resetAt = at + resetInMs;
-  return { limit, remaining, resetAt, resetFrom: resetAt - tookMs, seenAt: at, seenSeq: seq };
+  return { limit, remaining, resetAt, earliestResetAt: resetAt - tookMs, reportedAt: at, seq };
 }
 
 /**
- * The window after a response. The response to a request that was sent after the known window was reported replaces it.
- * Any other response was on its way at the same time, so within a window it can only show that less is left.
+ * The window after a response.
  * @param sentSeq the number of the request's ticket; undefined if the ticket had expired
  */
-export function nextWindow(known: Window | undefined, reading: Window, sentSeq: number | undefined): Window {
-  if (!known || (sentSeq !== undefined && sentSeq > known.seenSeq)) return reading;
-  if (reading.resetFrom > known.resetAt + RULES.sameWindowMs) return reading;
-  if (reading.resetAt + RULES.sameWindowMs < known.resetFrom) return known;
-  const later = reading.resetAt > known.resetAt ? reading : known;
-  return { ...later, remaining: Math.min(known.remaining, reading.remaining), seenSeq: reading.seenSeq };
+export function nextWindow(known: Window | undefined, reported: Window, sentSeq: number | undefined): Window {
+  const isSentAfter = known !== undefined && sentSeq !== undefined && sentSeq > known.seq;
+  if (!known || isSentAfter || isBefore(known, reported)) return reported;
+  if (isBefore(reported, known)) return known;
+  // Both requests were on their way in one window, so their responses may have changed order: the fewer left counts.
+  const later = reported.resetAt > known.resetAt ? reported : known;
+  return { ...later, remaining: Math.min(known.remaining, reported.remaining), seq: reported.seq };
+}
+
+// Whether the reset of one window is certainly before that of the other.
+function isBefore(one: Window, other: Window): boolean {
+  return one.resetAt + RULES.sameWindowMs < other.earliestResetAt;
 }

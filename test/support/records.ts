@@ -1,8 +1,11 @@
 // Ledger records for tests: sequences of tickets and responses, reduced to a state.
 import { expect } from 'vitest';
+import type { Admission } from '../../src/rate-limit/admission.ts';
+import { admit } from '../../src/rate-limit/admission.ts';
+import type { KeyState } from '../../src/rate-limit/key-state.ts';
+import { initialState } from '../../src/rate-limit/key-state.ts';
 import type { RateLimitReading, TicketEnd } from '../../src/rate-limit/ledger-record.ts';
-import type { Admission, KeyState } from '../../src/rate-limit/policy.ts';
-import { admit, initialState, reduce } from '../../src/rate-limit/policy.ts';
+import { reduce } from '../../src/rate-limit/policy.ts';
 
 /** The start of every history, in epoch milliseconds. */
 export const START = 1_795_262_400_000;
@@ -10,7 +13,7 @@ export const START = 1_795_262_400_000;
 export const LEASE = 30_000;
 
 /** A response at `at` with 59 of 60 left, in a window that ends at `START` + 1 min. */
-const seen = (at: number, more: Partial<RateLimitReading> = {}): RateLimitReading => ({
+const answered = (at: number, more: Partial<RateLimitReading> = {}): RateLimitReading => ({
   at,
   tookMs: 0,
   status: 200,
@@ -26,7 +29,7 @@ const NO_HEADERS = { limit: undefined, remaining: undefined, resetInMs: undefine
 
 /** A success without rate-limit headers. */
 const bare = (at: number, more: Partial<RateLimitReading> = {}): RateLimitReading =>
-  seen(at, { ...NO_HEADERS, ...more });
+  answered(at, { ...NO_HEADERS, ...more });
 
 /** A 429 with a wait of 5 s and no rate-limit headers. */
 export const refused = (at: number, more: Partial<RateLimitReading> = {}): RateLimitReading =>
@@ -40,8 +43,8 @@ export function ticket(state: KeyState, at: number, id: string): Admission {
 }
 
 /** Reduces the response to a ticket. */
-export function respond(state: KeyState, id: string, observation: RateLimitReading, jitterDraw = 0): void {
-  reduce(state, { kind: 'response', at: observation.at, id, seen: observation, jitterDraw });
+export function respond(state: KeyState, id: string, reading: RateLimitReading, jitterDraw = 0): void {
+  reduce(state, { kind: 'response', at: reading.at, id, reading, jitterDraw });
 }
 
 /**
@@ -61,7 +64,7 @@ export function play(history: string, state = initialState()): KeyState {
       {},
       ...words.filter((word) => word.includes('=')).map((word) => factOf(word, at)),
     ) as Partial<RateLimitReading>;
-    const response = { ok: seen, bare, 429: refused }[what];
+    const response = { ok: answered, bare, 429: refused }[what];
     if (what === 'is') expect(admit(state, at), step).toEqual(admission(words));
     else if (what === 'grants') expect(grants(state, at), step).toBe(Number(words[0]));
     else if (what === 'block') reduce(state, { kind: 'block', at, ms: Number(words[0]), reason: 'retry_after' });

@@ -1,17 +1,18 @@
 // The ledger's format: all processes reduce the same records to the same state, also from a snapshot.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ledgerFormat } from '../../src/rate-limit/ledger-log.ts';
+import { admit } from '../../src/rate-limit/admission.ts';
+import type { KeyState } from '../../src/rate-limit/key-state.ts';
+import { initialState } from '../../src/rate-limit/key-state.ts';
+import { ledgerFormat } from '../../src/rate-limit/ledger-format.ts';
 import type { LedgerEvent, LedgerRecord, RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
-import type { KeyState } from '../../src/rate-limit/policy.ts';
-import { admit, initialState } from '../../src/rate-limit/policy.ts';
 import { LEASE, play, refused, START } from '../support/records.ts';
 
 // `PROPERTY_RUNS=10 npx vitest run test/rate-limit` runs ten times as many cases.
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 1);
 
 const id = fc.constantFrom('a', 'b', 'c', 'd');
-const seen: fc.Arbitrary<RateLimitReading> = fc
+const reading: fc.Arbitrary<RateLimitReading> = fc
   .record({
     status: fc.constantFrom(200, 201, 429, 502),
     limit: fc.option(fc.constantFrom(3, 60, 1000), { nil: undefined }),
@@ -25,7 +26,7 @@ const seen: fc.Arbitrary<RateLimitReading> = fc
 const holder = { pid: fc.constant(1), start: fc.constant('1'), host: fc.constant('h') };
 const event: fc.Arbitrary<LedgerEvent> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ kind: fc.constant('ticket'), id, ...holder, leaseMs: fc.constant(LEASE) }) },
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant('response'), id, seen, jitterDraw: fc.nat(999) }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('response'), id, reading, jitterDraw: fc.nat(999) }) },
   fc.record({ kind: fc.constant('closed'), id, how: fc.constantFrom('unsent', 'lost', 'dead') }),
   fc.record({ kind: fc.constant('block'), ms: fc.nat(20_000), reason: fc.constant('reset') }),
   fc.record({ kind: fc.constantFrom('clock', 'forget') }),
@@ -73,8 +74,8 @@ test.each([
   [5, 5],
 ])('a 429 after 10 ms whose record reaches the server after %i ms is dated %i ms', (recordedAt, datedAt) => {
   const state = play('0 take t1');
-  const seen = refused(START + 10, { waitMs: 5000 });
-  const line = JSON.stringify({ kind: 'response', at: seen.at, id: 't1', seen, jitterDraw: 0 });
+  const reading = refused(START + 10, { waitMs: 5000 });
+  const line = JSON.stringify({ kind: 'response', at: reading.at, id: 't1', reading, jitterDraw: 0 });
   ledgerFormat.apply(state, line, START + recordedAt);
   expect(state.block?.until).toBe(START + datedAt + 5000);
 });

@@ -1,0 +1,65 @@
+// Whether a request may be sent: a pure function of the state (docs/rate-limits.md).
+import type { KeyState } from './key-state.ts';
+import { activeBlock, awaitedTickets } from './key-state.ts';
+import type { Window } from './window.ts';
+import { windowEnd } from './window.ts';
+
+export type Admission = { readonly granted: true; readonly probe: boolean } | Denied;
+export type Denied =
+  | { readonly granted: false; readonly reason: 'blocked' | 'window'; readonly until: number }
+  /** A response to a request in flight must arrive first. */
+  | { readonly granted: false; readonly reason: 'pending' };
+
+const GRANTED: Admission = { granted: true, probe: false };
+const PROBE: Admission = { granted: true, probe: true };
+const PENDING: Denied = { granted: false, reason: 'pending' };
+
+/** Whether one more request may be sent at `t`. Changes nothing. */
+export function admit(state: KeyState, t: number): Admission {
+  const block = activeBlock(state, t);
+  const awaited = awaitedTickets(state, t);
+  if (block) return { granted: false, reason: 'blocked', until: block.until };
+  if (awaited.some(({ probe }) => probe)) return PENDING;
+  if (isProbeDue(state, t)) return fitsBesideProbe(state, awaited.length) ? PROBE : PENDING;
+  if (awaited.length >= mostInFlight(state)) return PENDING;
+  return state.window ? admitTo(state.window, awaited.length, unansweredCount(state, t)) : GRANTED;
+}
+
+// What is left is unknown: at the start, after a refusal, and after a reset.
+function isProbeDue({ needsProbe, window }: KeyState, t: number): boolean {
+  return needsProbe || (window !== undefined && t >= windowEnd(window));
+}
+
+// Late requests may count in the next window, so the probe and they must fit into it.
+function fitsBesideProbe({ reported }: KeyState, awaited: number): boolean {
+  return awaited < (reported?.limit ?? 1);
+}
+
+// Only an open window decides, until a refusal that it does not explain.
+function mostInFlight({ window, concurrency }: KeyState): number {
+  return window && !concurrency.wasRefused ? Number.POSITIVE_INFINITY : Math.floor(concurrency.limit);
+}
+
+// Requests without a response may have counted.
+function unansweredCount({ tickets, unanswered, countedUntil }: KeyState, t: number): number {
+  const overdue = Object.values(tickets).flatMap(({ overdueAt }) => (t > overdueAt ? [overdueAt] : []));
+  return [...unanswered, ...overdue].filter((lostAt) => lostAt >= countedUntil).length;
+}
+
+// While a response is awaited, it may show that requests without one did not count.
+function admitTo(window: Window, awaited: number, unanswered: number): Admission {
+  const left = window.remaining - unanswered;
+  if (left > awaited) return GRANTED;
+  const isUsedUp = left <= 0 && (unanswered === 0 || awaited === 0);
+  return isUsedUp ? { granted: false, reason: 'window', until: windowEnd(window) } : PENDING;
+}
+
+/** Whether a ticket still allows its request at `t`: no response since, and no other process, relies on it not being sent. */
+export function stillGranted(state: KeyState, id: string, t: number): boolean {
+  const ticket = state.tickets[id];
+  if (ticket === undefined || t > ticket.expires || activeBlock(state, t)) return false;
+  if (ticket.overdueAt < state.countedUntil) return false;
+  const { window } = state;
+  const isUsedUp = window?.remaining === 0 && t < windowEnd(window);
+  return !(isUsedUp && ticket.seq < window.seq);
+}
