@@ -107,7 +107,7 @@ export async function ticketTimes(): Promise<readonly string[]> {
     const clock = systemClock;
     const address = parseStateUrl(`redis://127.0.0.1:${proxy.port}`, undefined, 'X');
     const state = new StateServer({ address, clock });
-    const own = { identity: 'x', key: 'y', clock, stateDir: tempDir() };
+    const own = { baseUrl: 'x', key: 'y', clock, stateDir: tempDir() };
     const ledger = openSharedLedger(state, own);
     const acquires: number[] = [];
     const trips: number[] = [];

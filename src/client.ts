@@ -125,7 +125,7 @@ export function createClient(options: ClientOptions): Client {
 function openService(given: Partial<ClientOptions>, url: string, key: string, limits: Limits) {
   const clock = systemClock;
   const ownDir = checkPath(given.stateDir, 'stateDir') ?? ownStateDir();
-  const own = { identity: url, key, clock, stateDir: ownDir };
+  const own = { baseUrl: url, key, clock, stateDir: ownDir };
   const address = given.stateUrl ? parseStateUrl(given.stateUrl, given.statePassword, 'stateUrl') : undefined;
   // Nothing is known before the first call uses the state server.
   let ledger = new Ledger(address ? { ...own, stateDir: undefined } : own);

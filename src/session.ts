@@ -59,10 +59,10 @@ export class Session {
   /** The ledger on the state server if one is configured, otherwise on this machine. */
   readonly ledger = lazy(async () => {
     const { context } = this;
-    const { baseUrl: identity, key, keySource } = await this.target();
+    const { baseUrl, key, keySource } = await this.target();
     const { Ledger } = await import('./rate-limit/ledger.ts');
     const onWarning = (text: string) => void this.warn(text);
-    const own = { identity, key, clock: context.clock, onWarning, stateDir: stateDirIfAny(context) };
+    const own = { baseUrl, key, clock: context.clock, onWarning, stateDir: stateDirIfAny(context) };
     const server = keySource === 'sandbox' ? undefined : await this.stateServer();
     if (!server) return new Ledger(own);
     const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');

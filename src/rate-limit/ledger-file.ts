@@ -11,7 +11,7 @@ export interface LedgerFileOptions {
   /** Undefined if there is no home directory. */
   readonly stateDir: string | undefined;
   /** The base URL, or the sandbox's data: with the key it names the ledger. */
-  readonly identity: string;
+  readonly baseUrl: string;
   readonly key: string;
   readonly fs?: LogFs;
 }
@@ -41,6 +41,6 @@ export function unsharedWarning({ stateDir }: LedgerFileOptions, error: unknown)
 }
 
 /** Names a key's ledger by a hash, which reveals neither the key nor the base URL. */
-export function ledgerName({ identity, key }: Pick<LedgerFileOptions, 'identity' | 'key'>): string {
-  return createHash('sha256').update(`${identity}\0${key}`).digest('hex').slice(0, 32);
+export function ledgerName({ baseUrl, key }: Pick<LedgerFileOptions, 'baseUrl' | 'key'>): string {
+  return createHash('sha256').update(`${baseUrl}\0${key}`).digest('hex').slice(0, 32);
 }

@@ -39,7 +39,7 @@ function scripted(steps: readonly Step[], options: Options = {}) {
   const { clock = new FakeClock(undefined, () => 0) } = options;
   const sentAt: number[] = [];
   const waits: (Wait | undefined)[] = [];
-  const open = (): Ledger => new Ledger({ stateDir: dir, identity: 'test', key: 'test-key', clock });
+  const open = (): Ledger => new Ledger({ stateDir: dir, baseUrl: 'test', key: 'test-key', clock });
   const ledger = open();
   const transport: Transport = {
     close: async () => undefined,

@@ -61,7 +61,7 @@ class Machine {
   constructor(skew = 0) {
     this.clock = new MachineClock(Date.now() + skew, () => 0);
     const { clock, warnings, outages } = this;
-    const own = { identity: 'https://pets.example/v1', key: 'a-key', clock };
+    const own = { baseUrl: 'https://pets.example/v1', key: 'a-key', clock };
     const onWarning = (text: string): void => void warnings.push(text);
     const onOutage = (text: string): void => void outages.push(text);
     const address = parseStateUrl(server.url, undefined, 'X');

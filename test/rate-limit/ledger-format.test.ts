@@ -79,3 +79,21 @@ test.each([
   ledgerFormat.apply(state, line, START + recordedAt);
   expect(state.block?.until).toBe(START + datedAt + 5000);
 });
+
+test.each([
+  'not JSON',
+  'null',
+  '7',
+  '{"kind":"toString","at":1}',
+  `{"kind":"shrink","at":${START}}`,
+  '{"kind":"ticket","id":"x"}',
+  '{"kind":"block","at":1e999,"ms":1000,"reason":"reset"}',
+  `{"kind":"response","at":${START},"id":"t1"}`,
+  '{"kind":"snapshot"}',
+  '{"kind":"snapshot","state":{"tickets":null}}',
+])('the unknown record %s is ignored', (line) => {
+  const state = play('0 take t1');
+  const before = structuredClone(state);
+  ledgerFormat.apply(state, line);
+  expect(state).toEqual(before);
+});

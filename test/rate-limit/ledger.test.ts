@@ -31,7 +31,7 @@ class Machine {
   open(more: Partial<LedgerOptions> = {}): Ledger {
     const { dir, clock, warnings } = this;
     const onWarning = (text: string): void => void warnings.push(text);
-    return new Ledger({ stateDir: dir, identity: BASE_URL, key: KEY, clock, onWarning, ...more });
+    return new Ledger({ stateDir: dir, baseUrl: BASE_URL, key: KEY, clock, onWarning, ...more });
   }
 
   /** Takes a ticket and reports its response, by default a success with 59 of 60 requests left. */
@@ -74,7 +74,7 @@ test('two ledgers in one directory share windows, open tickets and blocks, until
 
 test('each key and base URL has its own ledger, whose name and content reveal neither', async () => {
   const machine = new Machine();
-  for (const other of [{}, { key: 'another-key' }, { identity: 'https://staging.example/v1' }]) {
+  for (const other of [{}, { key: 'another-key' }, { baseUrl: 'https://staging.example/v1' }]) {
     await take(machine.open(other));
   }
   expect(machine.files).toHaveLength(3);
@@ -167,7 +167,7 @@ test.each([
 
 test('a new ledger removes those that were not used for 48 hours, and no others', async () => {
   const machine = new Machine();
-  const path = (key: string): string => join(machine.dir, 'quota', ledgerName({ identity: BASE_URL, key }));
+  const path = (key: string): string => join(machine.dir, 'quota', ledgerName({ baseUrl: BASE_URL, key }));
   const unusedFor = (hours: number, file: string): void => {
     const usedAt = new Date(Date.now() - hours * 3_600_000);
     fs.utimesSync(file, usedAt, usedAt);

@@ -79,7 +79,7 @@ export async function simulate(options: Simulation) {
       transport,
       ledger: new Ledger({
         stateDir: join(dir, String(index % (options.hosts ?? 1))),
-        identity: 'simulation',
+        baseUrl: 'simulation',
         key: 'simulated-key',
         clock,
         self: { pid: 1000 + index, start: '1', host: 'here' },
