@@ -3,11 +3,15 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import type { Context } from '../context.ts';
 import { PetstoreError } from '../errors.ts';
+import { escapeControls } from '../escape.ts';
 
 /** If the signal is aborted, the prompt rejects with its reason. */
 export type PromptIO = Pick<Context, 'stdin' | 'stderr' | 'signal' | 'interrupt' | 'suspend'>;
 
-interface Question<T> {
+/** How often a question is asked until its answer is valid and accepted. */
+const TRIES = 3;
+
+interface QuestionText<T> {
   /** One line without control characters. */
   readonly message: string;
   /** True for a secret: typed characters are not shown. */
@@ -16,23 +20,46 @@ interface Question<T> {
   readonly parse: (answer: string) => T;
 }
 
-/**
- * Asks a question until the answer is valid.
- * @throws PetstoreError `interrupted` (130) after Ctrl-C or Ctrl-D
- */
-export async function askFor<T>(io: PromptIO, { message, hidden = false, parse }: Question<T>): Promise<T> {
-  for (;;) {
-    const answer = await ask(io, `${message}: `, hidden);
-    try {
-      return parse(answer.trim());
-    } catch (error) {
-      if (!(error instanceof PetstoreError)) throw error;
-      await io.stderr.write(`${[error.message, error.hint].filter(Boolean).join('; ')}\n`);
+/** A question that may be asked again, at most three times in all. */
+export class Question<T> {
+  readonly #io: PromptIO;
+  readonly #text: QuestionText<T>;
+  #left = TRIES;
+
+  constructor(io: PromptIO, text: QuestionText<T>) {
+    this.#io = io;
+    this.#text = text;
+  }
+
+  get canAsk(): boolean {
+    return this.#left > 0;
+  }
+
+  /**
+   * Asks until the answer is valid.
+   * @throws PetstoreError `interrupted` (130) after Ctrl-C or Ctrl-D; the last error of `parse`
+   */
+  async ask(): Promise<T> {
+    const { message, hidden = false, parse } = this.#text;
+    for (;;) {
+      this.#left--;
+      const answer = await ask(this.#io, `${message}: `, hidden);
+      try {
+        return parse(answer.trim());
+      } catch (error) {
+        if (!(error instanceof PetstoreError) || !this.canAsk) throw error;
+        await this.reject([error.message, error.hint].filter(Boolean).join('; '));
+      }
     }
+  }
+
+  /** Shows why the last answer was not accepted. */
+  async reject(reason: string): Promise<void> {
+    await this.#io.stderr.write(`${escapeControls(reason)}\n`);
   }
 }
 
-/** Asks a question whose default answer is no; throws as `askFor` does. */
+/** Asks a question whose default answer is no; throws as `Question.ask` does. */
 export async function askYesNo(io: PromptIO, message: string): Promise<boolean> {
   const answer = (await ask(io, `${message} [y/N] `, false)).trim();
   if (/^y(?:es)?$/i.test(answer)) return true;
@@ -66,6 +93,8 @@ async function ask(
       if (hidden) void stderr.write(message);
       else lines.prompt(true);
     };
+    // What was typed before cannot be seen, so it is deleted: Ctrl-E moves to its end, Ctrl-U deletes to its beginning.
+    if (hidden) for (const name of ['e', 'u']) lines.write(null, { ctrl: true, name });
     input.setRawMode(false);
     suspend(askAgain);
     // Without job control the process does not stop, and the terminal must not echo.

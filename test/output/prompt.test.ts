@@ -2,8 +2,9 @@
 import { PassThrough } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { PetstoreError } from '../../src/errors.ts';
 import type { PromptIO } from '../../src/output/prompt.ts';
-import { askFor, askYesNo } from '../../src/output/prompt.ts';
+import { askYesNo, Question } from '../../src/output/prompt.ts';
 import { world } from '../support/world.ts';
 
 function fakeTerminal() {
@@ -30,20 +31,35 @@ function fakeTerminal() {
 
 test('a hidden prompt shows neither the secret nor its length, and removes its listener', async () => {
   const { io, type, shown, input } = fakeTerminal();
-  const answer = askFor(io, { message: 'API key', hidden: true, parse: String });
+  const answer = new Question(io, { message: 'API key', hidden: true, parse: String }).ask();
   await type('sk_secret\r');
   expect(await answer).toBe('sk_secret');
   expect(shown()).toBe('API key: \n');
   expect(input.listenerCount('keypress')).toBe(0);
 });
 
-test('a prompt without job control stays without echo at Ctrl-Z', async () => {
+test.each([
+  [false, 'oldnew'],
+  [true, 'new'],
+])('a prompt (hidden: %s) without job control stays without echo at Ctrl-Z, and reads "%s"', async (hidden, read) => {
   const { io, type, rawModes, stopped } = fakeTerminal();
-  const answer = askFor(io, { message: 'what', parse: String });
+  const answer = new Question(io, { message: 'what', hidden, parse: String }).ask();
   await type('old\u001a');
   expect([rawModes, stopped.length]).toEqual([[true, false, true], 1]);
   await type('new\r');
-  expect(await answer).toBe('oldnew');
+  expect(await answer).toBe(read);
+});
+
+test('a question is asked three times in all, and the last error is thrown', async () => {
+  const { io, type, shown } = fakeTerminal();
+  const parse = () => {
+    throw new PetstoreError('usage', 'is wrong', { hint: 'correct it' });
+  };
+  const answer = expect(new Question(io, { message: 'what', parse }).ask()).rejects.toThrow('is wrong');
+  for (const text of ['a\r', 'b\r', 'c\r']) await type(text);
+  await answer;
+  expect(shown().match(/what: /g)).toHaveLength(3);
+  expect(shown().match(/is wrong; correct it\n/g)).toHaveLength(2);
 });
 
 test.each([

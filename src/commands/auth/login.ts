@@ -5,14 +5,16 @@ import type { Environment } from '../../context.ts';
 import { PetstoreError, rephrase } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { TransportError } from '../../http/types.ts';
+import type { Question } from '../../output/prompt.ts';
 import type { ProfileStore } from '../../profiles/conf-store.ts';
 import type { BaseUrl } from '../../profiles/credential-rules.ts';
 import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../profiles/credential-rules.ts';
-import { environmentUrl, keyVariable, requestedProfile } from '../../profiles/credentials.ts';
+import type { Credentials } from '../../profiles/credentials.ts';
+import { environmentUrl, keyVariable, loginHint, requestedProfile } from '../../profiles/credentials.ts';
 import type { StoredProfile } from '../../profiles/store.ts';
 import { hasKey, keyAsProfileError, SANDBOX } from '../../profiles/store.ts';
 import { looksLikeKey, maskKey } from '../../redact.ts';
-import type { Session } from '../../session.ts';
+import { Session } from '../../session.ts';
 import { acceptProfile } from './profile-argument.ts';
 
 interface LoginOptions {
@@ -30,49 +32,58 @@ interface LoginResult {
   readonly verified: boolean;
   /** Whether commands without --profile use this profile from now on. */
   readonly active: boolean;
+  /** Whether that is new. */
+  readonly activated: boolean;
+}
+
+/** A base URL or a key, with the question that asked for it at a terminal, or else where to correct it. */
+interface Input<T> {
+  value: T;
+  readonly question?: Question<T>;
+  readonly hint?: string;
 }
 
 const loginAction: Action<LoginOptions, LoginResult> = {
-  async run(session, options) {
+  async run(session, { url: urlOption, keyCommand, verify: verified }) {
     const store = await session.profiles();
-    const typed = session.options.profile;
-    // With --profile, ignore the environment.
-    const env = typed === undefined ? session.context.env : {};
-    const profile = requestedProfile(env, typed)?.name ?? store.active();
+    const profileOption = session.options.profile;
+    // --profile overrides the environment.
+    const env = profileOption === undefined ? session.context.env : {};
+    const profile = requestedProfile(env, profileOption)?.name ?? store.active();
     if (profile === SANDBOX) {
       throw new PetstoreError('usage', 'profile "sandbox" needs no login', {
         hint: 'run `petstore categories list -p sandbox`',
       });
     }
-    // The new profile becomes active only if the active one has no key.
     const active = store.activeIfReadable();
     const activated = active !== undefined && active !== profile && lacksKey(store, active);
-    const { url, keyCommand, verify: verified } = options;
     const stored = store.get(profile);
-    const address = url === undefined ? await findUrl(session, env, profile, stored) : checkBaseUrl(url, '--url');
-    const key = keyCommand === undefined ? await readKey(session, profile) : await printedKey(session, options);
-    if (key !== null) session.context.redactor.add(key);
-    if (key !== null && verified) await verify(session, profile, key, address.url);
-    store.save(profile, { ...address, ...(keyCommand === undefined ? { key: key ?? '' } : { keyCommand }) });
+    const url = findUrl(env, stored, urlOption) ?? (await askForUrl(session, profile, stored));
+    const key =
+      keyCommand === undefined ? await readKey(session, profile) : await runCommand(session, keyCommand, verified);
+    if (key && verified) await verify(session, profile, url, key);
+    store.save(profile, { ...url.value, ...(keyCommand === undefined ? { key: key?.value } : { keyCommand }) });
     if (activated) store.activate(profile);
     const override = keyVariable(env);
     if (override) await session.warn(`${override} is set and overrides the saved key`);
     return {
       profile,
-      url: address.url,
-      key: key === null ? null : maskKey(key),
+      url: url.value.url,
+      key: key ? maskKey(key.value) : null,
       keyCommand,
       verified,
       active: activated || active === profile,
+      activated,
     };
   },
   view: {
-    text({ profile, url, key, keyCommand, verified, active }) {
+    json: ({ activated: _, ...document }) => document,
+    text({ profile, url, key, keyCommand, verified, active, activated }) {
       const what = keyCommand === undefined ? `key ${key}` : `key command \`${escapeControls(keyCommand)}\``;
       const use = `To use it, add \`-p ${profile}\` or run \`petstore auth switch ${profile}\``;
       return [
         `Saved ${what} for profile "${profile}" (${url})${verified ? '' : ', not verified'}\n`,
-        active ? `Profile "${profile}" is active\n` : `${use}\n`,
+        active ? `Profile "${profile}" is ${activated ? 'now ' : ''}active\n` : `${use}\n`,
       ];
     },
   },
@@ -87,33 +98,45 @@ function lacksKey(store: ProfileStore, profile: string): boolean {
   }
 }
 
-async function findUrl(session: Session, env: Environment, profile: string, stored?: StoredProfile): Promise<BaseUrl> {
-  const known = environmentUrl(env) ?? parseBaseUrl(stored?.url);
-  if ('url' in known) return known;
+function findUrl(env: Environment, stored?: StoredProfile, option?: string): Input<BaseUrl> | undefined {
+  if (option !== undefined) return { value: checkBaseUrl(option, '--url'), hint: 'check --url' };
+  const own = environmentUrl(env);
+  if (own) return { value: own, hint: 'check PETSTORE_BASE_URL' };
+  const saved = parseBaseUrl(stored?.url);
+  return 'url' in saved ? { value: saved, hint: 'pass the correct base URL with --url' } : undefined;
+}
+
+async function askForUrl(session: Session, profile: string, stored?: StoredProfile): Promise<Input<BaseUrl>> {
   // The name may be a key that was typed in its place.
   if (stored === undefined && looksLikeKey(profile)) throw keyAsProfileError();
   if (!session.context.stdin.isTTY) {
-    throw new PetstoreError('auth', `profile "${profile}" has no base URL`, {
-      hint: `run \`petstore auth login -p ${profile} --url https://HOST/v1\``,
-    });
+    throw new PetstoreError('auth', `profile "${profile}" has no base URL`, { hint: loginHint(profile, true) });
   }
-  const { askFor } = await import('../../output/prompt.ts');
-  return askFor(session.context, {
+  const { Question } = await import('../../output/prompt.ts');
+  const question = new Question(session.context, {
     message: `Base URL for profile "${profile}" (https://HOST/v1)`,
     parse: (text) => checkBaseUrl(text, 'the base URL'),
   });
+  return { value: await question.ask(), question };
 }
 
-async function readKey(session: Session, profile: string): Promise<string> {
-  if (!session.context.stdin.isTTY) {
-    return checkKey((await firstLine(session)).trim(), 'stdin', 'pipe the key to stdin');
+async function readKey(session: Session, profile: string): Promise<Input<string>> {
+  const { stdin, env, platform } = session.context;
+  if (!stdin.isTTY) {
+    // Git Bash connects its terminal by pipes, so there is no prompt.
+    if (platform === 'win32' && env['MSYSTEM']) {
+      await session.notice('Reading the key from stdin; for a hidden prompt, run `winpty petstore auth login`');
+    }
+    const key = (await firstLine(session)).trim();
+    return { value: checkKey(key, 'stdin', 'pipe only the key: printable ASCII without spaces') };
   }
-  const { askFor } = await import('../../output/prompt.ts');
-  return askFor(session.context, {
+  const { Question } = await import('../../output/prompt.ts');
+  const question = new Question(session.context, {
     message: `API key for profile "${profile}" (input is hidden)`,
     hidden: true,
     parse: (text) => checkKey(text),
   });
+  return { value: await question.ask(), question };
 }
 
 async function firstLine(session: Session): Promise<string> {
@@ -128,26 +151,62 @@ async function firstLine(session: Session): Promise<string> {
 }
 
 // Without verification the command is not run: its vault may be locked or elsewhere.
-async function printedKey(session: Session, { keyCommand = '', verify: run }: LoginOptions): Promise<string | null> {
+async function runCommand(session: Session, line: string, mayRun: boolean): Promise<Input<string> | undefined> {
   const { parseKeyCommand, runKeyCommand } = await import('../../profiles/key-command.ts');
-  parseKeyCommand(keyCommand, '--key-command');
-  return run ? runKeyCommand(keyCommand, '--key-command', session.context) : null;
+  parseKeyCommand(line, '--key-command');
+  return mayRun ? { value: await runKeyCommand(line, '--key-command', session.context) } : undefined;
 }
 
-async function verify(session: Session, profile: string, key: string, url: string): Promise<void> {
-  try {
-    const credentials = { profile, baseUrl: url, key, keySource: 'stored', urlSource: 'stored' } as const;
-    session.target = async () => credentials;
-    await (await session.api()).categories.list();
-    session.usedTarget = credentials;
-  } catch (error) {
-    if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
-    const { status = 0, kind, message, code, cause } = error;
-    const reason = cause instanceof TransportError ? cause.reason : '';
-    const isUrl = /^(?:rejected|service|network)$/.test(kind) && status < 500 && !reason.startsWith('proxy');
-    const text = `${message}${code ? ` [${code}]` : ''}; nothing was saved`;
-    throw rephrase(error, text, isUrl ? 'check --url' : undefined);
+/** Sends a request until URL and key are accepted. Only what was rejected is asked for again, if a prompt asked for it. */
+async function verify(session: Session, profile: string, url: Input<BaseUrl>, key: Input<string>): Promise<void> {
+  for (;;) {
+    try {
+      return await tryOut(session, { profile, baseUrl: url.value.url, key: key.value });
+    } catch (error) {
+      if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
+      const rejected = { url, key, neither: undefined }[rejectedInput(error)];
+      if (!rejected?.question?.canAsk) throw nothingSaved(error, rejected?.hint);
+      await rejected.question.reject(error.message);
+      rejected.value = await rejected.question.ask();
+    }
   }
+}
+
+/** Lists the categories with a key that is not saved yet. */
+async function tryOut(session: Session, own: Pick<Credentials, 'profile' | 'baseUrl' | 'key'>): Promise<void> {
+  const { context, options } = session;
+  context.redactor.add(own.key);
+  const credentials: Credentials = { ...own, urlSource: 'stored', keySource: 'stored' };
+  const trial = new Session(context, options);
+  trial.target = async () => credentials;
+  try {
+    await (await trial.api()).categories.list();
+    session.usedTarget = credentials;
+  } finally {
+    trial.progress.stop();
+    session.usedLedger = trial.usedLedger;
+  }
+}
+
+/** The input that a failed request speaks against. */
+function rejectedInput({ kind, status = 0, cause }: PetstoreError): 'url' | 'key' | 'neither' {
+  if (status === 401) return 'key';
+  if (cause instanceof TransportError) {
+    const isElsewhere = cause.reason.startsWith('proxy') || OFFLINE.has(cause.code ?? '');
+    return isElsewhere ? 'neither' : 'url';
+  }
+  if (kind === 'service' && status < 500) return 'url';
+  return kind === 'rejected' && status !== 403 && status !== 408 ? 'url' : 'neither';
+}
+
+/** The codes of a machine without a network. */
+const OFFLINE = new Set(['EAI_AGAIN', 'ENETUNREACH', 'ENETDOWN']);
+
+function nothingSaved(error: PetstoreError, hint?: string): PetstoreError {
+  const { message, code, serviceMessage } = error;
+  const quoted = serviceMessage === undefined ? '' : `: ${serviceMessage}`;
+  const own = message.endsWith(quoted) ? message.slice(0, message.length - quoted.length) : message;
+  return rephrase(error, `${own}, so nothing was saved${quoted}${code ? ` [${code}]` : ''}`, hint);
 }
 
 export const login = (): PetstoreCommand =>

@@ -55,18 +55,27 @@ const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
   },
 };
 
-const switchAction: Action<object, { readonly profile: string }> = {
+interface SwitchResult {
+  readonly profile: string;
+  readonly changed: boolean;
+}
+
+const switchAction: Action<object, SwitchResult> = {
   async run(session, _options, profile = '') {
     const store = await session.profiles();
     checkExists(checkProfileName(profile), store.names());
     store.get(profile);
+    const changed = store.activeIfReadable() !== profile;
     store.activate(profile);
     for (const name of overridingVariables(session.context.env, profile)) {
       await session.warn(`${name} is set and overrides the active profile; to use this one, add -p ${profile}`);
     }
-    return { profile };
+    return { profile, changed };
   },
-  view: { text: ({ profile }) => [`Profile "${profile}" is now active\n`] },
+  view: {
+    json: ({ profile }) => ({ profile }),
+    text: ({ profile, changed }) => [`Profile "${profile}" is ${changed ? 'now ' : ''}active\n`],
+  },
 };
 
 interface ListedProfile {

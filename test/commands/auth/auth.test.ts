@@ -2,6 +2,7 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { startHttpFake } from '../../support/http-fake.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { inProcess } from '../../support/world.ts';
 import { GOOD_KEY, startService } from './service.ts';
@@ -44,8 +45,14 @@ test('auth login prints one JSON document with the key masked, and only the firs
 const UNREACHABLE = ['--url', 'http://127.0.0.1:9/v1', '--max-retries', '0'];
 
 test.each<[what: string, args: string[], stdin: string, code: number, words: string]>([
-  ['a rejected key', [], 'bad-0123456789', 3, '[unauthorized]; nothing was saved\nhint: use a valid API key'],
-  ['an unreachable service', UNREACHABLE, GOOD_KEY, 6, '; nothing was saved\nhint: check --url\n'],
+  [
+    'a rejected key',
+    [],
+    'bad-0123456789',
+    3,
+    '(401), so nothing was saved: The API key is not valid. [unauthorized]\nhint: use a valid API key',
+  ],
+  ['an unreachable service', UNREACHABLE, GOOD_KEY, 6, 'refused, so nothing was saved\nhint: check --url\n'],
   ['a malformed key', [], 'bad-\u0000key', 3, 'the API key from stdin contains'],
   ['a URL without TLS', ['--url', 'http://api.example/v1'], GOOD_KEY, 2, 'must use https'],
 ])('auth login with %s exits with an error and saves nothing', async (what, args, stdin, code, words) => {
@@ -53,6 +60,42 @@ test.each<[what: string, args: string[], stdin: string, code: number, words: str
   expect(run).toMatchObject({ code, out: '', err: expect.stringContaining(words) });
   expect(run.err).not.toContain('bad-');
   expect([service.requests.length, files()]).toEqual([what === 'a rejected key' ? 1 : 0, []]);
+});
+
+const STORED_URL = 'pass the correct base URL with --url';
+
+test.each<[status: number, args: readonly string[], env: Record<string, string>, hint: string]>([
+  [404, ['--url'], {}, 'check --url'],
+  [404, [], { PETSTORE_BASE_URL: '' }, 'check PETSTORE_BASE_URL'],
+  [404, ['-p', 'saved'], {}, STORED_URL],
+  [200, ['-p', 'saved'], {}, STORED_URL],
+  [403, ['--url'], {}, "check the API key's plan and permissions"],
+  [503, ['--url', '--max-retries', '0'], {}, 'try again later'],
+])('auth login hints at what to correct after the status %i with %j and %j: %s', async (status, args, env, hint) => {
+  const { url, close } = await startHttpFake(() => ({ status, body: {} }));
+  await petstore(['auth', 'login', 'saved', '--no-verify', '--url', url], GOOD_KEY);
+  const from = Object.fromEntries(Object.keys(env).map((name) => [name, url]));
+  const run = await petstore(
+    ['auth', 'login', ...args.flatMap((one) => (one === '--url' ? [one, url] : one))],
+    'k',
+    from,
+  );
+  await close();
+  expect(run).toMatchObject({ out: '', err: expect.stringContaining(', so nothing was saved\nhint: ') });
+  expect(run.err).toContain(`hint: ${hint}`);
+  expect(saved('saved').key).toBe(GOOD_KEY);
+});
+
+test.each([
+  ['MINGW64', 'win32', 'Reading the key from stdin; for a hidden prompt, run `winpty petstore auth login`\nerror: '],
+  ['MINGW64', 'linux', 'error: '],
+  ['', 'win32', 'error: '],
+])('auth login without a terminal, with MSYSTEM %j on %s, prints %j', async (MSYSTEM, platform, start) => {
+  // Nothing is saved, since a path of Windows would be a file name elsewhere.
+  const options = { dir, stdin: 'not a key', env: { MSYSTEM }, platform };
+  const { code, err } = await inProcess(['auth', 'login', '--url', service.url], options);
+  expect([code, err.slice(0, start.length)]).toEqual([3, start]);
+  expect(err).toContain('hint: pipe only the key: printable ASCII without spaces');
 });
 
 test('auth login replaces the key and keeps the saved URL, unless --url is given; --no-verify sends nothing', async () => {
@@ -148,6 +191,7 @@ test.each([
     (one) => `warning: ${one} is set and overrides the active profile; to use this one, add -p ${name}\n`,
   );
   expect(run.err).toBe(warnings.join(''));
+  expect((await petstore(['auth', 'switch', name], '', env)).out).toBe(`Profile "${name}" is active\n`);
 });
 
 const status = async (env: Record<string, string> = {}) =>

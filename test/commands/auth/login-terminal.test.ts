@@ -62,7 +62,7 @@ test('a login prompts for a missing URL, again after an invalid answer, and with
   const run = await inTerminal(at, ['auth', 'login', '-p', 'farm'], {
     steps: [
       { after: 'Base URL for profile', send: `${service.origin}\r` },
-      { after: 'must end in /v1; use the form https://HOST/v1', send: `${service.url}\r` },
+      { after: 'must end in /v1; use http://127.0.0.1:', send: `${service.url}\r` },
       { after: 'API key for profile', send: '\r' },
       { after: 'is empty', send: ` ${GOOD_KEY} \r` },
     ],
@@ -70,6 +70,31 @@ test('a login prompts for a missing URL, again after an invalid answer, and with
   expect(run).toMatchObject({ code: 0, cooked: true });
   expect(run.screen).not.toMatch(/\u001b\[[0-9;]*m/);
   expect(config(at.dir).join()).toContain(`"url": "${service.url}"`);
+});
+
+test('a login asks again for a URL or key that the service rejects, and keeps the other', async () => {
+  const at = place();
+  const run = await inTerminal(at, ['auth', 'login', 'farm', '--max-retries', '0'], {
+    steps: [
+      { after: 'Base URL for profile', send: 'http://127.0.0.1:9/v1\r' },
+      { after: 'API key for profile', send: 'wrong-key\r' },
+      { after: 'connection refused', send: `${service.url}\r` },
+      { after: 'rejected the API key (401): The API key is not valid.', send: `${GOOD_KEY}\r` },
+    ],
+  });
+  expect(run).toMatchObject({ code: 0, cooked: true });
+  expect(run.screen).not.toContain('wrong-key');
+  expect(config(at.dir).join()).toContain(GOOD_KEY);
+});
+
+test('a login ends with 3 after three rejected keys, and saves nothing', async () => {
+  const at = place();
+  const answer = (after: string): Step => ({ after, send: 'wrong-key\r' });
+  const run = await inTerminal(at, ['auth', 'login', '--url', service.url], {
+    steps: [answer('API key for'), answer('API key for'), answer('API key for')],
+  });
+  expect([run.code, config(at.dir)]).toEqual([3, []]);
+  expect(run.screen).toContain('the service rejected the API key (401), so nothing was saved');
 });
 
 const CTRL_Z = '\u001a';
@@ -82,7 +107,7 @@ test('a login stopped by Ctrl-Z at a prompt prompts again after fg, and the key 
     { after: 'Base URL for profile', send: CTRL_Z },
     typed('Stopped', 'fg'),
     typed('Base URL for profile', service.url),
-    { after: 'API key for profile', send: CTRL_Z },
+    { after: 'API key for profile', send: `forgotten${CTRL_Z}` },
     typed('Stopped', 'stty -a | grep -o " echo "; fg'),
     typed('API key for profile', GOOD_KEY),
     typed('Saved key …6789', 'exit'),
