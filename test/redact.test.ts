@@ -32,7 +32,7 @@ test.each([
   [['categories', 'import', 'keys/sk_live_abcd1234'], 'abcd1234', 'keys/[redacted]'],
   [['Bearer abcdef0123456789abcd'], 'abcdef01', 'unknown command'],
   [['key:abcdef0123456789abcd'], 'abcdef01', 'key:[redacted]'],
-  [['auth', 'login', SECRET], SECRET, 'too many arguments'],
+  [['auth', 'login', SECRET], SECRET, 'auth login takes no API key as an argument'],
   [['categories', 'list', '--timeout', SECRET], SECRET, 'invalid duration "[redacted]" for --timeout'],
   [['api', SECRET, '/x'], SECRET, 'invalid method "[redacted]"'],
   [['api', 'GET', `//${SECRET}`], SECRET, 'the path is a full URL'],

@@ -172,7 +172,7 @@ function damagedFile(path: string, what: string): PetstoreError {
   const profile = /profile-([^/\\]+)\.json$/.exec(path)?.[1];
   return new PetstoreError('storage', `${escapeControls(path)} ${what}`, {
     hint: profile
-      ? `run \`petstore auth logout -p ${profile} --delete\` to delete the file, then log in again`
+      ? `run \`petstore auth logout -p ${profile} --delete\` to delete the profile`
       : `run \`petstore auth switch ${FIRST_ACTIVE}\` to set the active profile again`,
   });
 }

@@ -15,7 +15,7 @@ export function parseBaseUrl(text: unknown): BaseUrl | { readonly problem: strin
   if (text === '') return { problem: 'is empty' };
   // `new URL` would silently drop or convert these.
   if (/[\s\\\p{Cc}\p{Cf}]/u.test(text)) return { problem: 'contains a space, a backslash or a control character' };
-  if (!/^https?:\/\//i.test(text)) return { problem: 'must start with https://' };
+  if (!/^https?:\/\//i.test(text)) return { problem: 'must start with https://, or http:// for loopback' };
   if (!/^https?:\/\/[^/]/i.test(text)) return { problem: 'has no host' };
   if (!URL.canParse(text)) return { problem: 'is not a valid URL' };
   const url = new URL(text);
@@ -34,11 +34,23 @@ export function parseBaseUrl(text: unknown): BaseUrl | { readonly problem: strin
   return { url: `${origin}${path}`, origin };
 }
 
-/** @throws PetstoreError `usage` */
-export function checkBaseUrl(text: unknown, from: string): BaseUrl {
+/**
+ * @param source the option or variable that the URL comes from
+ * @throws PetstoreError `usage`
+ */
+export function checkBaseUrl(text: unknown, source: string): BaseUrl {
   const parsed = parseBaseUrl(text);
   if ('url' in parsed) return parsed;
-  throw new PetstoreError('usage', `${from} ${parsed.problem}`, { hint: 'use the form https://HOST/v1' });
+  const hint = loopbackUrl(String(text)) ?? 'the form https://HOST/v1';
+  throw new PetstoreError('usage', `${source} ${parsed.problem}`, { hint: `use ${hint}` });
+}
+
+// The valid URL for this machine that a text without scheme or version stands for.
+function loopbackUrl(text: string): string | undefined {
+  const url = `http://${text.replace(/^http:\/\//i, '')}`;
+  if (text.startsWith('https:') || !URL.canParse(url)) return undefined;
+  const { hostname, host, pathname } = new URL(url);
+  return isLoopback(hostname) ? `http://${host}${/^[\w/.-]*\/v1$/.test(pathname) ? pathname : '/v1'}` : undefined;
 }
 
 /** @param hostname from `URL.hostname`, which normalizes forms such as 127.1 and 0x7f.1 */
@@ -50,17 +62,17 @@ export function isLoopback(hostname: string): boolean {
 export const LONGEST_KEY = 4096;
 
 /**
- * @param from where the key comes from; nothing for the prompt
+ * @param source where the key comes from; nothing for the prompt
  * @throws PetstoreError `auth` that never contains the key
  */
-export function checkKey(key: unknown, from = '', hint?: string): string {
-  const fault = keyFault(key);
-  if (fault === undefined) return key as string;
-  throw new PetstoreError('auth', `the API key ${from && `from ${from} `}${fault}`, { hint });
+export function checkKey(key: unknown, source = '', hint?: string): string {
+  const isText = typeof key === 'string';
+  const problem = isText ? keyProblem(key) : key === undefined ? 'is missing' : 'is not a string';
+  if (isText && problem === undefined) return key;
+  throw new PetstoreError('auth', `the API key ${source && `from ${source} `}${problem}`, { hint });
 }
 
-function keyFault(key: unknown): string | undefined {
-  if (typeof key !== 'string') return key === undefined ? 'is missing' : 'is not a string';
+function keyProblem(key: string): string | undefined {
   if (key === '') return 'is empty';
   if (key.length > LONGEST_KEY) return `is longer than ${LONGEST_KEY} characters`;
   if (/[ \t\r\n]/.test(key)) return 'contains a space, tab or line break';

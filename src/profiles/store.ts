@@ -30,15 +30,15 @@ export function isProfileName(name: string): boolean {
 }
 
 /**
- * @param from the environment variable that named the profile; none if it was typed
+ * @param source the environment variable that named the profile; none if it was typed
  * @throws PetstoreError `usage`
  */
-export function checkProfileName(name: string, from?: string): string {
+export function checkProfileName(name: string, source?: string): string {
   if (isProfileName(name)) return name;
-  if (looksLikeKey(name)) throw keyAsProfileError(from);
+  if (looksLikeKey(name)) throw keyAsProfileError(source);
   const hint = 'use 1 to 32 lowercase letters, digits, "-" or "_", starting with a letter or digit';
   const shown = escapeControls(name.slice(0, 40));
-  throw new PetstoreError('usage', `"${shown}"${origin(from)} is not a valid profile name`, { hint });
+  throw new PetstoreError('usage', `"${shown}"${suffix(source)} is not a valid profile name`, { hint });
 }
 
 /**
@@ -49,23 +49,24 @@ export function checkProfileName(name: string, from?: string): string {
 export function checkExists(
   name: string,
   names: readonly string[],
-  from?: string,
+  source?: string,
   hint = `run \`petstore auth login -p ${name} --url https://HOST/v1\` to create it`,
 ): void {
   if (names.includes(name)) return;
   const available = `available profiles: ${names.map((one) => `"${one}"`).join(', ')}`;
-  if (looksLikeKey(name)) throw keyAsProfileError(from, `; ${available}`);
-  const match = closestMatch(name, names);
-  const message = `profile "${name}"${origin(from)} does not exist; ${available}`;
+  if (looksLikeKey(name)) throw keyAsProfileError(source, `; ${available}`);
+  const longer = names.filter((one) => one.startsWith(name));
+  const match = longer.length === 1 ? longer[0] : closestMatch(name, names);
+  const message = `profile "${name}"${suffix(source)} does not exist; ${available}`;
   throw new PetstoreError('usage', message, { hint: match ? `did you mean "${match}"?` : hint });
 }
 
 /** The error for an API key in place of a name; it does not repeat the key. */
-export function keyAsProfileError(from?: string, more = ''): PetstoreError {
+export function keyAsProfileError(source?: string, more = ''): PetstoreError {
   const hint = 'run `petstore auth login` and enter the key at the prompt';
-  return new PetstoreError('usage', `the profile name${origin(from)} looks like an API key${more}`, { hint });
+  return new PetstoreError('usage', `the profile name${suffix(source)} looks like an API key${more}`, { hint });
 }
 
-function origin(from: string | undefined): string {
-  return from === undefined ? '' : ` from ${from}`;
+function suffix(source: string | undefined): string {
+  return source === undefined ? '' : ` from ${source}`;
 }

@@ -130,7 +130,7 @@ test.each<[what: string, line: string, code: number, hint: string, more?: Case]>
     'a damaged profile',
     LIST,
     9,
-    'run `petstore auth logout -p staging --delete` to delete the file, then log in again',
+    'run `petstore auth logout -p staging --delete` to delete the profile',
     { given: () => damage('profile-staging'), shows: /Deleted profile "staging"/, built: true },
   ],
   [

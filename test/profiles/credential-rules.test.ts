@@ -15,14 +15,15 @@ test.each([
   expect(checkBaseUrl(text, '--url')).toEqual({ url, origin });
 });
 
+const SCHEME = 'must start with https://, or http:// for loopback';
 const HTTPS = 'must use https (http is allowed only for loopback)';
 
 test.each([
   ['', 'is empty'],
-  ['api.example/v1', 'must start with https://'],
-  ['ftp://api.example/v1', 'must start with https://'],
+  ['api.example/v1', SCHEME],
+  ['ftp://api.example/v1', SCHEME],
   ['https:///v1', 'has no host'],
-  ['https:api.example/v1', 'must start with https://'],
+  ['https:api.example/v1', SCHEME],
   ['http://api.example/v1', HTTPS],
   ['http://127.0.0.1.evil.example/v1', HTTPS],
   ['http://0.0.0.0/v1', HTTPS],
@@ -42,6 +43,17 @@ test.each([
 ])('the base URL %j is rejected because it %s', (text, problem) => {
   const error = { kind: 'usage', message: `--url ${problem}`, hint: 'use the form https://HOST/v1' };
   expect(() => checkBaseUrl(text, '--url')).toThrow(expect.objectContaining(error));
+});
+
+test.each([
+  ['127.0.0.1:4010/v1', 'use http://127.0.0.1:4010/v1'],
+  ['127.0.0.1:4010/shop/v1', 'use http://127.0.0.1:4010/shop/v1'],
+  ['localhost:4010', 'use http://localhost:4010/v1'],
+  ['http://[::1]:4010', 'use http://[::1]:4010/v1'],
+  ['http://ann:hunter2@127.0.0.1:4010/v1', 'use http://127.0.0.1:4010/v1'],
+  ['sk_live_0123456789', 'use the form https://HOST/v1'],
+])('the error of the base URL %s names the URL of a loopback host: %s', (text, hint) => {
+  expect(() => checkBaseUrl(text, '--url')).toThrow(expect.objectContaining({ hint }));
 });
 
 test.each([['k'], ['!'], ['~'], ['sk_live_0123456789'], ['"quoted"\\']])(

@@ -145,6 +145,7 @@ test.each([
   [undefined, { PETSTORE_BASE_URL: '' }, 'PETSTORE_BASE_URL is empty', 'use the form https://HOST/v1'],
   [undefined, { PETSTORE_BASE_URL: 'http://b.example/v1' }, 'PETSTORE_BASE_URL must', 'use the form https://HOST/v1'],
   ['stagin', STAGING, `profile "stagin" does not exist; ${NAMES}`, 'did you mean "staging"?'],
+  ['prod', {}, 'profile "prod" does not exist', 'did you mean "production"?'],
   ['zzzzzzzz', {}, 'does not exist', 'run `petstore auth login -p zzzzzzzz --url https://HOST/v1` to create it'],
   [undefined, { PETSTORE_PROFILE: 'stagin' }, 'profile "stagin" from PETSTORE_PROFILE does', 'did you mean "staging"?'],
   [undefined, { PETSTORE_PROFILE: 'sk_live_0123456789' }, 'from PETSTORE_PROFILE looks like', 'key at the prompt'],
