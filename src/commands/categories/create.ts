@@ -22,6 +22,8 @@ const createAction: Action<CreateOptions, { readonly category: Category; readonl
     const existing = ifMissing && (await findCategory(categories, name));
     if (!existing) {
       const category = await categories.create(description === undefined ? { name } : { name, description });
+      if (category.name !== name)
+        await session.warn(`the service changed the name ${quoted({ name })} to ${quoted(category)}`);
       return { category, created: true };
     }
     if (description !== undefined && existing.description !== description) {

@@ -43,6 +43,15 @@ test.each<[string, Record<string, string>, RegExp]>([
   );
 });
 
+test('a create that is answered with another name prints one warning that shows both', async () => {
+  const service = await startHttpFake(() => ({ status: 201, body: { id: 1, name: 'Dog\u001b' } }));
+  onTestFinished(service.close);
+  const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'sk_test_Abcdef0123456789' };
+  const { code, out, err } = await inProcess(['categories', 'create', '--name', 'dog', '-q'], { env });
+  const warning = 'warning: the service changed the name "dog" to "Dog␛"\n';
+  expect({ code, out, err }).toEqual({ code: 0, out: 'Created category "Dog␛" (id 1)\n', err: warning });
+});
+
 test('an error while the result of a create is printed states that the category was created', async () => {
   const context = world(['categories', 'create', '-p', 'sandbox', '-q', '--name', 'dog', '--json']);
   const write = () => Promise.reject(new PetstoreError('storage', 'cannot write the output (ENOSPC)'));
