@@ -6,6 +6,7 @@ import { parseArgsStringToArgv } from 'string-argv';
 import type { Context } from '../context.ts';
 import { PetstoreError, systemReason } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
+import { looksLikeKey } from '../redact.ts';
 import { checkKey, LONGEST_KEY } from './credential-rules.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -14,20 +15,29 @@ const DRAIN_MS = 200;
 const MAX_STDERR = 64 * 1024;
 
 /** What a key command uses of the process. */
-export type KeyCommandContext = Pick<Context, 'env' | 'clock' | 'signal' | 'redactor' | 'stderr'>;
+export type KeyCommandContext = Pick<Context, 'env' | 'clock' | 'signal' | 'redactor' | 'stderr' | 'platform'>;
 
 /**
  * Runs the command without a shell; its stdin is empty, so that it cannot consume the input of a loop. Its stderr is shown
  * after it has ended, when a key in it can be redacted.
+ * @param source the option, variable or profile that has the command
  * @returns the first line of its stdout
  * @throws PetstoreError `auth` if it fails, takes longer than 30 s or prints no valid key, `interrupted`
  */
-export async function runKeyCommand(commandLine: string, from: string, context: KeyCommandContext): Promise<string> {
-  const [program = '', ...args] = parseKeyCommand(commandLine, from);
-  const { clock, signal, redactor } = context;
-  const { PETSTORE_API_KEY: _key, PETSTORE_STATE_PASSWORD: _password, PETSTORE_STATE_URL: _url, ...env } = context.env;
+export async function runKeyCommand(commandLine: string, source: string, context: KeyCommandContext): Promise<string> {
+  const [program = '', ...args] = parseKeyCommand(commandLine, source);
+  const { clock, signal, redactor, platform } = context;
+  // Messages name the program only: its arguments may contain a token.
+  const name = `key command \`${escapeControls(program)}\``;
+  const hint = hintFor(commandLine, source, platform);
+  const notStarted = (error: unknown): PetstoreError => {
+    if (!isMissing(error)) return new PetstoreError('auth', `${name} failed (${systemReason(error)})`, { hint });
+    if (looksLikeKey(program)) return misplacedKey(source);
+    const ofWindows = platform === 'win32' ? 'use cmd /c COMMAND to run a .cmd or .bat file' : hint;
+    return new PetstoreError('auth', `${name} failed (command not found)`, { hint: ofWindows });
+  };
   signal.throwIfAborted();
-  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
+  const child = start(program, args, context.env, notStarted);
   const stdout = collect(child.stdout, LONGEST_KEY + 2);
   const stderr = collect(child.stderr, MAX_STDERR);
   const ended = new AbortController();
@@ -36,7 +46,7 @@ export async function runKeyCommand(commandLine: string, from: string, context: 
     const closed = once(child, 'close').catch(() => undefined);
     const exited = once(child, 'exit').then(
       ([code, killedBy]) => (code === 0 ? undefined : `exit code ${code ?? killedBy}`),
-      (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? 'command not found' : systemReason(error)),
+      (error: unknown) => Promise.reject(notStarted(error)),
     );
     const failure = await Promise.race([exited, pause(TIMEOUT_MS).then(() => 'no key within 30s')]);
     await Promise.race([closed, pause(DRAIN_MS)]);
@@ -46,10 +56,9 @@ export async function runKeyCommand(commandLine: string, from: string, context: 
     if (/^[\x21-\x7e]+$/.test(key)) redactor.add(key);
     const shown = escapeControls(stderr(), '\n');
     if (shown !== '') await context.stderr.write(shown.endsWith('\n') ? shown : `${shown}\n`);
-    if (failure === undefined) return checkKey(key, `the key command from ${from}`, hintFor(from));
-    // The message names the program only: its arguments may contain a token.
-    const message = `key command \`${escapeControls(program)}\` failed (${failure})`;
-    throw new PetstoreError('auth', message, { hint: hintFor(from) });
+    if (failure !== undefined) throw new PetstoreError('auth', `${name} failed (${failure})`, { hint });
+    if (key === '') throw new PetstoreError('auth', `${name} printed nothing`, { hint });
+    return checkKey(key, name, hint);
   } finally {
     ended.abort();
     child.kill('SIGKILL');
@@ -60,15 +69,45 @@ export async function runKeyCommand(commandLine: string, from: string, context: 
 
 /**
  * Splits a command line into words, without a shell.
- * @throws PetstoreError `auth` if it is empty
+ * @throws PetstoreError `auth` if it is empty or an API key
  */
-export function parseKeyCommand(commandLine: string, from: string): string[] {
+export function parseKeyCommand(commandLine: string, source: string): string[] {
   const words = parseArgsStringToArgv(commandLine);
+  if (/^(?:[spr]k|sandbox)_/.test(words[0] ?? '')) throw misplacedKey(source);
   if (words.length > 0) return words;
-  throw new PetstoreError('auth', `the key command from ${from} is empty`, { hint: hintFor(from) });
+  throw new PetstoreError('auth', `${commandOf(source)} is empty`, { hint: hintFor('', source) });
 }
 
-const hintFor = (from: string): string => `correct the key command from ${from} so that it prints only the API key`;
+// The error must not contain the key.
+function misplacedKey(source: string): PetstoreError {
+  const hint = source === '--key-command' ? 'pipe the key to stdin' : hintFor('', source);
+  return new PetstoreError('auth', `${commandOf(source)} looks like an API key`, { hint });
+}
+
+const commandOf = (source: string): string =>
+  source.startsWith('profile') ? `the key command from ${source}` : source;
+
+function hintFor(commandLine: string, source: string, platform?: string): string {
+  const isShell = /^\S*(?:sh|cmd|powershell)(?:\.exe)?"?\s/i.test(commandLine);
+  if (isShell || !/[|$<>&`]/.test(commandLine))
+    return `correct ${commandOf(source)} so that it prints only the API key`;
+  return `use ${platform === 'win32' ? 'cmd /c COMMAND' : "sh -c 'COMMAND'"} to run it in a shell`;
+}
+
+function start(program: string, args: readonly string[], all: Context['env'], notStarted: (error: unknown) => Error) {
+  const { PETSTORE_API_KEY: _key, PETSTORE_STATE_PASSWORD: _password, PETSTORE_STATE_URL: _url, ...env } = all;
+  try {
+    return spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
+  } catch (error) {
+    // Some errors are thrown, such as ENOTDIR, and EINVAL for a .cmd file on Windows; the event `error` reports the others.
+    throw notStarted(error);
+  }
+}
+
+// Windows reports EINVAL for a .cmd file, which needs cmd.exe.
+function isMissing(error: unknown): boolean {
+  return /^(?:ENOENT|EINVAL)$/.test((error as NodeJS.ErrnoException).code ?? '');
+}
 
 // Reads everything, since a full pipe would block the command, but keeps only the beginning.
 function collect(stream: Readable, characters: number): () => string {

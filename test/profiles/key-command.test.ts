@@ -1,10 +1,11 @@
 // Commands that print the API key: real processes, with the time limit on a fake clock.
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runKeyCommand } from '../../src/profiles/key-command.ts';
 import { hasShell } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { until } from '../support/processes.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { WorldOptions } from '../support/world.ts';
 import { world } from '../support/world.ts';
@@ -73,31 +74,70 @@ test.runIf(hasShell)('a background process that keeps stdout open does not delay
 test.each([
   ['exits with 7', script('process.exit(7)'), /^key command `[^` ]*node[^` ]*` failed \(exit code 7\)$/],
   ['has a token in its arguments', 'no-such-program --token abc', /^key command `no-such-program` failed \(.*\)$/],
+  ['does not exist', 'no-such-program', /^key command `no-such-program` failed \(command not found\)$/],
   [
-    'does not exist',
-    'no-such-program-anywhere',
-    /^key command `no-such-program-anywhere` failed \(command not found\)$/,
+    'cannot be started',
+    `${import.meta.filename}/x`,
+    /^key command `\S*` failed \((?:not a directory|command not found)\)$/,
   ],
-  ['prints no key', script(''), /^the API key from the key command from profile "production" is empty$/],
+  ['prints no key', script(''), /^key command `\S*` printed nothing$/],
+  [
+    'prints a space',
+    script('console.log("a key")'),
+    /^the API key from key command `\S*` contains a space, tab or line/,
+  ],
   ['is empty', ' ', /^the key command from profile "production" is empty$/],
+  ['is a key', 'pk_live_0123456789abcdef', /^the key command from profile "production" looks like an API key$/],
+  ['may be a key', 'Abc0123456789abcdef', /^the key command from profile "production" looks like an API key$/],
 ])('a key command that %s causes an auth error that names at most the program', async (_what, commandLine, message) => {
-  await expect(run(commandLine)).rejects.toMatchObject({ kind: 'auth', message: expect.stringMatching(message) });
+  const hint = 'correct the key command from profile "production" so that it prints only the API key';
+  await expect(run(commandLine)).rejects.toMatchObject({ kind: 'auth', message: expect.stringMatching(message), hint });
 });
 
-test('a key command that runs longer than 30 s is stopped', async () => {
-  const clock = new FakeClock();
+test.each([
+  ['no-such-program --x', 'win32', 'use cmd /c COMMAND to run a .cmd or .bat file'],
+  [`${node} -p "'a key'" | cat`, 'linux', "use sh -c 'COMMAND' to run it in a shell"],
+  [`${node} -p "'a key'" | cat`, 'win32', 'use cmd /c COMMAND to run it in a shell'],
+  ["sh -c 'exit 1 | false'", 'linux', 'correct PETSTORE_API_KEY_COMMAND so that it prints only the API key'],
+])('the hint after the key command %j on %s is to %s', async (line, platform, hint) => {
+  const context = world([], { platform });
+  await expect(runKeyCommand(line, 'PETSTORE_API_KEY_COMMAND', context)).rejects.toMatchObject({ hint });
+});
+
+// Writes its process id and never ends.
+function endless() {
+  const file = join(tempDir(), 'pid');
+  const line = script(`import fs from 'node:fs'; fs.writeFileSync(${JSON.stringify(file)}, String(process.pid));
+    setInterval(() => {}, 1000);`);
+  const isAlive = (): boolean => {
+    try {
+      return process.kill(Number(readFileSync(file)), 0);
+    } catch {
+      return false;
+    }
+  };
+  return { line, isAlive };
+}
+
+test('a key command that runs longer than 30 s is killed', async () => {
+  const clock = FakeClock.manual();
+  const { line, isAlive } = endless();
   const message = expect.stringContaining('no key within 30s');
-  const failed = expect(run(script('setInterval(() => {}, 1000)'), { clock })).rejects.toMatchObject({
-    kind: 'auth',
-    message,
-  });
+  const failed = expect(run(line, { clock })).rejects.toMatchObject({ kind: 'auth', message });
+  await until(isAlive);
   await clock.advance(30_000);
+  // The rest of its output is awaited for a moment.
+  await clock.advance(1000);
   await failed;
+  await until(() => !isAlive());
 });
 
-test('Ctrl-C stops a key command', async () => {
+test('Ctrl-C kills a key command', async () => {
   const interrupt = new AbortController();
-  const running = run(script('setInterval(() => {}, 1000)'), { signal: interrupt.signal });
+  const { line, isAlive } = endless();
+  const running = run(line, { signal: interrupt.signal });
+  await until(isAlive);
   interrupt.abort(new Error('interrupted'));
   await expect(running).rejects.toThrow('interrupted');
+  await until(() => !isAlive());
 });
