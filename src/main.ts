@@ -125,6 +125,8 @@ async function main(): Promise<void> {
   // If a promise never settles, Node exits with this code instead of 0.
   process.exitCode = EXIT_CODES.internal.code;
   const env = toEnvironment(process.env, process.platform);
+  // Otherwise Windows would run a key command from the current directory; child processes inherit the variable.
+  if (process.platform === 'win32') process.env['NoDefaultCurrentDirectoryInExePath'] = '1';
   // Keep secrets out of child processes and diagnostic reports.
   for (const name of SECRET_VARIABLES) delete process.env[name];
   const signal = handleSignals();

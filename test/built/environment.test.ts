@@ -78,6 +78,17 @@ test('petstore exits with 1 if the event loop runs empty before the command ends
 
 test.each([
   [[], /^error: petstore requires Node\.js 20\.18\.1 or newer; this is 20\.18\.0\nhint: update Node\.js\n$/],
+test('on Windows, neither petstore nor a key command runs programs of the current directory', async () => {
+  // A key command inherits the preload.
+  const name = 'NoDefaultCurrentDirectoryInExePath';
+  const preload = `data:text/javascript,Object.defineProperty(process,'platform',{value:'win32'});process.on('exit',()=>console.error(process.env.${name}))`;
+  const command = `"${process.execPath}" -p "'key-'+process.env.${name.toUpperCase()}"`;
+  const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY_COMMAND: command };
+  const run = await petstore(place({ ...env, NODE_OPTIONS: `--import=${preload}` }), LIST);
+  expect(run).toMatchObject({ code: 0, out: LISTED, err: expect.stringMatching(/^1$/m) });
+  expect(service.requests.at(-1)?.headers.authorization).toBe('Bearer key-1');
+});
+
   [['--json'], /^\{"error":\{"kind":"usage",.*\}\}\n$/],
 ])('Node.js 20.18.0 is rejected with the required version (%j)', async (format, err) => {
   const preload = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.18.0'})";
