@@ -124,28 +124,36 @@ export function isSystemError(error: unknown): boolean {
 
 /**
  * The error of a file system call.
+ * @param doing for example `read`
  * @param variable names the directory that the file is in, for example PETSTORE_STATE_DIR
  */
 export function storageError(cause: unknown, doing: string, path: string, variable?: string): PetstoreError {
-  const full = /^(?:ENOSPC|EDQUOT)$/.test((cause as NodeJS.ErrnoException).code ?? '');
-  const writable = variable ? `set ${variable} to a directory that you can write to` : undefined;
-  const hint = full ? 'free some disk space' : writable;
-  const message = `cannot ${doing} ${escapeControls(path)} (${systemReason(cause)})`;
-  return new PetstoreError('storage', message, { hint, cause });
+  const hint = variable && `set ${variable} to a directory that you can write to`;
+  return systemError(cause, `${doing} "${escapeControls(path)}"`, hint);
+}
+
+/** The error of a system call: `cannot`, what it was to do, and why it failed; on a full disk the hint is to free space. */
+export function systemError(cause: unknown, what: string, hint?: string): PetstoreError {
+  const isFull = /^(?:ENOSPC|EDQUOT)$/.test((cause as NodeJS.ErrnoException).code ?? '');
+  const message = `cannot ${what} (${systemReason(cause)})`;
+  return new PetstoreError('storage', message, { hint: isFull ? 'free some disk space' : hint, cause });
 }
 
 /**
  * Converts any thrown value to an error of this program.
- * @param stateDir for the hint about a file in it
+ * @param stateDir for the hint about a file in it, or about a parent that cannot be created
  */
 export function toPetstoreError(error: unknown, stateDir?: string): PetstoreError {
   if (error instanceof PetstoreError) return error;
   const { syscall = '', path } = (error ?? {}) as NodeJS.ErrnoException;
-  // Errors of an open file have no path.
-  const isFile = path !== undefined || /^(?:read|write|close|f[a-z]+|uv_cwd)$/.test(syscall);
-  const variable = stateDir && path?.startsWith(stateDir) ? 'PETSTORE_STATE_DIR' : undefined;
-  const file = path ?? (syscall === 'uv_cwd' ? 'the current directory' : 'a file');
-  if (isFile && isSystemError(error)) return storageError(error, 'access', file, variable);
+  if (isSystemError(error)) {
+    // The directory may have been missing, and a parent cannot be created.
+    const isState = path !== undefined && stateDir && (path.startsWith(stateDir) || stateDir.startsWith(path));
+    if (path !== undefined) return storageError(error, 'access', path, isState ? 'PETSTORE_STATE_DIR' : undefined);
+    if (syscall === 'uv_cwd') return systemError(error, 'access the current directory');
+    // Errors of an open file have no path.
+    if (/^(?:read|write|close|f[a-z]+)$/.test(syscall)) return systemError(error, 'access a file');
+  }
   // Third-party messages may contain secrets: only the error's name is printed without --verbose.
   const name = error instanceof Error ? error.name : typeof error;
   const hint = 'run the command again with --verbose and report the output';

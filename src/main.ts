@@ -4,7 +4,7 @@ import { addAbortSignal } from 'node:stream';
 import { systemClock } from './clock.ts';
 import type { Context, Input, Output } from './context.ts';
 import { toEnvironment } from './context.ts';
-import { PetstoreError, systemReason } from './errors.ts';
+import { PetstoreError, systemError } from './errors.ts';
 import { Redactor } from './redact.ts';
 import { EXIT_CODES } from './reference.ts';
 import { VERSION } from './version.ts';
@@ -16,13 +16,16 @@ const SIGNALS = { SIGINT: 130, SIGQUIT: 131, SIGBREAK: 130, SIGTERM: 143, SIGHUP
 type Signal = keyof typeof SIGNALS;
 const SECRET_VARIABLES = ['PETSTORE_API_KEY', 'PETSTORE_STATE_PASSWORD', 'PETSTORE_STATE_URL'];
 
+/** The codes of a closed pipe (`| head`), which is not an error; EOF is that of Windows. */
+const CLOSED: ReadonlySet<string> = new Set(['EPIPE', 'EOF', 'ERR_STREAM_DESTROYED']);
+
 const redactor = new Redactor();
 /** The first signal that the process received. */
 let received: Signal | undefined;
 
 function redact(text: string | Uint8Array): string | Uint8Array {
   if (typeof text === 'string') return redactor.redact(text);
-  // Decoded as latin1, every byte is kept.
+  // latin1 keeps every byte.
   return Buffer.from(redactor.redact(Buffer.from(text).toString('latin1')), 'latin1');
 }
 
@@ -42,10 +45,8 @@ function output(stream: NodeJS.WriteStream, mayFail = false): Output {
     write: (text) =>
       new Promise((resolve, reject) => {
         stream.write(redact(text), (error: NodeJS.ErrnoException | null | undefined) => {
-          // A closed pipe (`| head`) is not an error.
-          if (!error || mayFail || error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') return resolve();
-          const hint = "check the destination's free space and permissions";
-          reject(new PetstoreError('storage', `cannot write the output (${systemReason(error)})`, { hint }));
+          if (!error || mayFail || CLOSED.has(error.code ?? '')) resolve();
+          else reject(systemError(error, 'write the output'));
         });
       }),
   };
@@ -124,9 +125,9 @@ async function perform(context: Context): Promise<number> {
 async function main(): Promise<void> {
   // If a promise never settles, Node exits with this code instead of 0.
   process.exitCode = EXIT_CODES.internal.code;
-  const env = toEnvironment(process.env, process.platform);
   // Otherwise Windows would run a key command from the current directory; child processes inherit the variable.
   if (process.platform === 'win32') process.env['NoDefaultCurrentDirectoryInExePath'] = '1';
+  const env = toEnvironment(process.env, process.platform);
   // Keep secrets out of child processes and diagnostic reports.
   for (const name of SECRET_VARIABLES) delete process.env[name];
   const signal = handleSignals();
