@@ -7,7 +7,7 @@ import { world } from './support/world.ts';
 const plain = { json: false, verbose: false, color: false };
 
 async function print(error: unknown, options = plain): Promise<{ code: number; err: string }> {
-  const context = world([], { env: { PETSTORE_STATE_DIR: '/state' } });
+  const context = world([], { env: { PETSTORE_STATE_DIR: '/home/state' } });
   const code = await reportError(error, context, options);
   expect(context.stdout.text()).toBe('');
   return { code, err: context.stderr.text() };
@@ -46,15 +46,13 @@ test('an unexpected error shows its message, which may contain secrets, and its 
   expect((await print(new PetstoreError('storage', 'no'), verbose)).err).toBe('error: no\n');
 });
 
+const STATE = 'hint: set PETSTORE_STATE_DIR to a directory that you can write to';
+
 test.each([
-  ['ENOSPC', -28, '/x/y', 'cannot access /x/y (no space left on device)\nhint: free some disk space'],
-  [
-    'EACCES',
-    -13,
-    '/state/y',
-    'cannot access /state/y (permission denied)\nhint: set PETSTORE_STATE_DIR to a directory that you can write to',
-  ],
-  ['EACCES', -13, '/x/y', 'cannot access /x/y (permission denied)'],
+  ['ENOSPC', -28, '/x/y', 'cannot access "/x/y" (no space left on device)\nhint: free some disk space'],
+  ['EACCES', -13, '/home/state/y', `cannot access "/home/state/y" (permission denied)\n${STATE}`],
+  ['EACCES', -13, '/home', `cannot access "/home" (permission denied)\n${STATE}`],
+  ['EACCES', -13, '/x/y', 'cannot access "/x/y" (permission denied)'],
 ])('the file system error %s (%i) at %s is a storage error: %s', async (code, errno, path, text) => {
   const error = Object.assign(new Error(`${code}: ${path}`), { code, errno, syscall: 'open', path });
   expect(await print(error)).toEqual({ code: 9, err: `error: ${text}\n` });

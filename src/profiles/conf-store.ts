@@ -136,7 +136,7 @@ function isUsable(path: string): boolean {
   const user = process.getuid?.();
   if (user === undefined) return true;
   if (stats.uid !== user && stats.uid !== 0) {
-    throw new PetstoreError('storage', `${escapeControls(path)} is owned by another user`, {
+    throw new PetstoreError('storage', `"${escapeControls(path)}" is owned by another user`, {
       hint: 'set PETSTORE_CONFIG_DIR to a directory of your own',
     });
   }
@@ -170,7 +170,7 @@ function parseSettings(text: string, path: string): Record<string, unknown> {
 
 function damagedFile(path: string, what: string): PetstoreError {
   const profile = /profile-([^/\\]+)\.json$/.exec(path)?.[1];
-  return new PetstoreError('storage', `${escapeControls(path)} ${what}`, {
+  return new PetstoreError('storage', `"${escapeControls(path)}" ${what}`, {
     hint: profile
       ? `run \`petstore auth logout -p ${profile} --delete\` to delete the profile`
       : `run \`petstore auth switch ${FIRST_ACTIVE}\` to set the active profile again`,

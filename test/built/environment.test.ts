@@ -78,8 +78,6 @@ test('petstore exits with 1 if the event loop runs empty before the command ends
   expect([code, out]).toEqual([1, '']);
 });
 
-test.each([
-  [[], /^error: petstore requires Node\.js 20\.18\.1 or newer; this is 20\.18\.0\nhint: update Node\.js\n$/],
 test('on Windows, neither petstore nor a key command runs programs of the current directory', async () => {
   // A key command inherits the preload.
   const name = 'NoDefaultCurrentDirectoryInExePath';
@@ -91,6 +89,8 @@ test('on Windows, neither petstore nor a key command runs programs of the curren
   expect(service.requests.at(-1)?.headers.authorization).toBe('Bearer key-1');
 });
 
+test.each([
+  [[], /^error: petstore requires Node\.js 20\.18\.1 or newer; this is 20\.18\.0\nhint: update Node\.js\n$/],
   [['--json'], /^\{"error":\{"kind":"usage",.*\}\}\n$/],
 ])('Node.js 20.18.0 is rejected with the required version (%j)', async (format, err) => {
   const preload = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.18.0'})";

@@ -86,7 +86,7 @@ test.each([
 test.runIf(process.platform !== 'win32')('a FIFO in place of a profile is an error instead of a wait', () => {
   fs.mkdirSync(dir, { recursive: true });
   execFileSync('mkfifo', [file()]);
-  expect(() => openConfStore(dir).get('production')).toThrow(`${file()} is not a regular file`);
+  expect(() => openConfStore(dir).get('production')).toThrow(`"${file()}" is not a regular file`);
 });
 
 test('a damaged record of the active profile is an error until a switch replaces it', () => {

@@ -146,7 +146,7 @@ test('an import with an unwritable state directory exits with 9 and sends nothin
   writeFileSync(join(dir, 'state', 'imports'), 'a file instead of a directory');
   const { code, out, err } = await run([...IMPORT, 'rows.csv', '--json']);
   expect([code, out, await names()]).toEqual([9, '', []]);
-  const message = expect.stringContaining(`cannot lock the import in ${join(dir, 'state', 'imports')} (`);
+  const message = expect.stringContaining(`cannot lock the import in "${join(dir, 'state', 'imports')}" (`);
   const hint = 'set PETSTORE_STATE_DIR to a directory that you can write to';
   expect(JSON.parse(err)).toMatchObject({ error: { kind: 'storage', message, hint } });
 });
