@@ -1,5 +1,5 @@
 // Attempts over real sockets: bytes sent, response, whether a failed attempt may have been received, and reuse.
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import type { Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createTransport } from '../../src/http/transport.ts';
@@ -152,6 +152,14 @@ test('Ctrl-C while the body of a rejection arrives interrupts the request', asyn
   const failed = failure(url, GET, { signal: abort.signal, onHead: () => abort.abort() });
   expect(await failed).toMatchObject({ reason: 'aborted', head: { status: 404 } });
 });
+test('requests leave no listener on a signal that they share', async () => {
+  const { signal } = new AbortController();
+  const ok = await responding(response('200 OK', '[]'));
+  await send(ok.url, GET, { signal });
+  await failure((await responding('')).url, GET, { signal });
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
 
 test('a header that is repeated with the same value counts once, and other values are joined', async () => {
   const repeated = ['Retry-After: 5', 'Retry-After: 5 ', 'X-RateLimit-Reset: 5', 'X-RateLimit-Reset: 9'];
