@@ -1,7 +1,7 @@
 // Attempts over real sockets: bytes sent, response, whether a failed attempt may have been received, and reuse.
 import { getEventListeners, once } from 'node:events';
 import type { Socket } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createTransport } from '../../src/http/transport.ts';
 import { toTransportError } from '../../src/http/transport-errors.ts';
 import type { Head, HttpRequest, HttpResponse, Transport, TransportError } from '../../src/http/types.ts';
@@ -68,12 +68,18 @@ test('early hints before a response are ignored, and a connection that is kept o
 
 test('a response whose body stalls is a timeout with a head, which is reported when it arrives', async () => {
   const { url } = await serve((socket) => socket.write('HTTP/1.1 200 OK\r\n\r\n['));
-  let failed: Promise<TransportError> | undefined;
-  const reported = await new Promise<Head>((resolve) => {
-    failed = failure(url, GET, { timeoutMs: 100, onHead: resolve });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const heads: number[] = [];
+  const onHead = ({ status }: Head): void => {
+    heads.push(status);
+    setImmediate(() => vi.advanceTimersByTime(60_000));
+  };
+  expect(await failure(url, GET, { timeoutMs: 60_000, onHead })).toMatchObject({
+    reason: 'timeout',
+    head: { status: 200 },
   });
-  expect(reported.status).toBe(200);
-  expect(await failed).toMatchObject({ reason: 'timeout', head: { status: 200 } });
+  expect(heads).toEqual([200]);
 });
 
 test('a request whose connection is never established times out and counts as not sent', async () => {
@@ -146,12 +152,6 @@ test.each<[string, status: string, reason: string, (socket: Socket) => unknown]>
   expect(await sent).toMatchObject(reason === 'complete' ? { status: Number.parseInt(status, 10) } : { reason });
 });
 
-test('Ctrl-C while the body of a rejection arrives interrupts the request', async () => {
-  const abort = new AbortController();
-  const { url } = await serve((socket) => socket.write(`${head('404 Missing')}{`));
-  const failed = failure(url, GET, { signal: abort.signal, onHead: () => abort.abort() });
-  expect(await failed).toMatchObject({ reason: 'aborted', head: { status: 404 } });
-});
 test('requests leave no listener on a signal that they share', async () => {
   const { signal } = new AbortController();
   const ok = await responding(response('200 OK', '[]'));
@@ -160,6 +160,12 @@ test('requests leave no listener on a signal that they share', async () => {
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
+test('Ctrl-C while the body of a rejection arrives interrupts the request', async () => {
+  const abort = new AbortController();
+  const { url } = await serve((socket) => socket.write(`${head('404 Missing')}{`));
+  const failed = failure(url, GET, { signal: abort.signal, onHead: () => abort.abort() });
+  expect(await failed).toMatchObject({ reason: 'aborted', head: { status: 404 } });
+});
 
 test('a header that is repeated with the same value counts once, and other values are joined', async () => {
   const repeated = ['Retry-After: 5', 'Retry-After: 5 ', 'X-RateLimit-Reset: 5', 'X-RateLimit-Reset: 9'];
