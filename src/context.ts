@@ -26,6 +26,8 @@ export interface Output {
 /** Read only by commands that need it, so that a command in a shell loop does not consume the loop's input. */
 export interface Input {
   readonly isTTY: boolean;
+  /** Whether a command has begun to read it. */
+  readonly isRead?: boolean;
   read(): AsyncIterable<Uint8Array>;
   readonly raw?: NodeJS.ReadStream;
 }

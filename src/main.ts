@@ -1,6 +1,7 @@
 // The entry point: adapts `process` (streams, signals, environment, exit code) to the Context of a command.
 import { homedir, tmpdir } from 'node:os';
 import { addAbortSignal } from 'node:stream';
+import { isatty } from 'node:tty';
 import { systemClock } from './clock.ts';
 import type { Context, Input, Output } from './context.ts';
 import { toEnvironment } from './context.ts';
@@ -53,15 +54,18 @@ function output(stream: NodeJS.WriteStream, mayFail = false): Output {
 }
 
 function input(signal: AbortSignal): Input {
+  let isRead = false;
   return {
-    // These are getters because opening stdin takes several milliseconds.
-    get isTTY() {
-      return process.stdin.isTTY === true;
+    isTTY: isatty(0),
+    get isRead() {
+      return isRead;
     },
+    // A getter because opening stdin takes several milliseconds.
     get raw() {
       return process.stdin;
     },
     async *read() {
+      isRead = true;
       try {
         for await (const chunk of addAbortSignal(signal, process.stdin)) yield chunk as unknown as Uint8Array;
       } catch (error) {

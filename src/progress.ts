@@ -23,7 +23,7 @@ export class Progress {
   readonly #context: Context;
   readonly #options: ProgressOptions;
   /** Whether stderr is a terminal with a movable cursor and a known width, outside of CI. */
-  readonly #canSpin: boolean;
+  readonly #hasScreen: boolean;
   /** Aborted when the spinner is hidden, also before it has appeared. */
   #spinning: AbortController | undefined;
   #wait: Wait | undefined;
@@ -38,7 +38,13 @@ export class Progress {
     this.#context = context;
     this.#options = options;
     const isTerminal = stderr.isTTY && (stderr.columns ?? 0) > 0 && env['TERM'] !== 'dumb' && !env['CI'];
-    this.#canSpin = isTerminal && !quiet && !json && !verbose;
+    this.#hasScreen = isTerminal && !quiet && !json && !verbose;
+  }
+
+  /** Without stdin, other processes may share the terminal (`xargs -P`), and their spinners would overwrite each other. */
+  get #canSpin(): boolean {
+    const { stdin } = this.#context;
+    return this.#hasScreen && (stdin.isTTY || stdin.isRead === true);
   }
 
   get waiting(): boolean {
@@ -115,28 +121,47 @@ export class Progress {
     }
   }
 
-  // Returns one line of text.
+  // Returns the longest text that fits one line, since a text that is cut would lose its end, the time left.
   #text(): string {
     const { signal, stderr, clock } = this.#context;
     const room = (stderr.columns || 80) - RESERVED_CELLS;
     const status = this.#status?.(room);
     const waits = this.#wait ? describeWait(this.#wait, clock.now()) : [];
-    const lines = status === undefined ? waits : waits.map((wait) => `${status} · ${wait}`);
+    const texts = status === undefined ? waits : [...waits.map((wait) => `${status} · ${wait}`), status, ...waits];
     // Only a create is still in flight after Ctrl-C.
-    const busy = signal.aborted ? 'waiting for the response; press Ctrl-C again to exit' : 'Contacting the service…';
-    const text = lines.find(({ length }) => length <= room) ?? status ?? lines.at(-1) ?? busy;
-    return escapeControls(text).slice(0, room);
+    const busy = signal.aborted
+      ? ['waiting for the response; press Ctrl-C again to exit', 'waiting; Ctrl-C again to exit']
+      : ['Contacting the service…'];
+    return [...texts, ...busy].map((text) => escapeControls(text)).find(({ length }) => length <= room) ?? '';
   }
 }
 
 // Returns texts from the longest to the shortest, for terminals of any width.
-function describeWait({ reason, until, own, failure }: Wait, now: number): readonly string[] {
-  if (reason === 'pending') return [own ? 'waiting for a response' : 'waiting for another petstore process'];
+function describeWait({ reason, until, own, failure = '' }: Wait, now: number): readonly string[] {
   const left = formatDuration(until - now);
   const shortest = `wait ${left}`;
-  if (reason === 'list') return [`the list is incomplete; fetching it again in ${left}`, shortest];
-  if (reason === 'requests') return [`waiting ${left} for creates that may still be processed`, shortest];
-  if (reason === 'backoff') return [`request failed (${failure}); retrying in ${left}`, shortest];
-  const wait = `waiting ${left} for the rate limit`;
-  return [`${wait} to reset${until - now > SHORT_MS ? ` (until ${localTime(until, now)})` : ''}`, wait, shortest];
+  switch (reason) {
+    case 'pending':
+      if (own) return ['waiting for a response'];
+      return ['waiting for another petstore process', 'waiting for another process'];
+    case 'list':
+      return [`the list is incomplete; fetching it again in ${left}`, `incomplete list; retrying in ${left}`, shortest];
+    case 'requests':
+      return [
+        `waiting ${left} for creates that may still be processed`,
+        `waiting ${left} for earlier creates`,
+        shortest,
+      ];
+    case 'backoff': {
+      // The last part of `cannot connect to HOST: connection refused` is the cause.
+      const cause = failure.slice(failure.lastIndexOf(': ') + 1).trim();
+      const retrying = `retrying in ${left}`;
+      return [`request failed (${failure}); ${retrying}`, `${cause}; ${retrying}`, retrying, shortest];
+    }
+    default: {
+      const wait = `waiting ${left} for the rate limit`;
+      const end = until - now > SHORT_MS ? ` (until ${localTime(until, now)})` : '';
+      return [`${wait} to reset${end}`, wait, shortest];
+    }
+  }
 }

@@ -18,10 +18,10 @@ function start(options: Options = {}, place: WorldOptions = {}) {
   const clock = FakeClock.manual(NOW);
   const context = world([], { clock, ...place });
   const progress = new Progress(context, { json: false, quiet: false, verbose: false, color: true, ...options });
-  return { clock, progress, shown: context.stderr.text };
+  return { context, clock, progress, shown: context.stderr.text };
 }
 
-const wait = (seconds: number, reason: 'blocked' | 'window' | 'pending' | 'backoff' = 'window') => ({
+const wait = (seconds: number, reason: Wait['reason'] = 'window') => ({
   until: NOW + seconds * 1000,
   reason,
 });
@@ -51,6 +51,8 @@ test.each<[Options, WorldOptions, Wait, string]>([
   [{}, { columns: 0 }, wait(43), LINE],
   [{}, { columns: 80, env: { TERM: 'dumb' } }, wait(43), LINE],
   [{}, { columns: 80, env: { CI: 'true' } }, wait(43), LINE],
+  // As under `xargs -P`.
+  [{}, { columns: 80, stdin: '' }, wait(43), LINE],
   [{ verbose: true }, { columns: 80 }, wait(43), LINE],
   [{ json: true }, {}, wait(43), JSON_LINE],
   [{ json: true }, { columns: 80 }, wait(43), JSON_LINE],
@@ -90,7 +92,7 @@ test.each([
   [61, '118 of 2,000 · 32m left', '118 of 2,000 · 32m left · waiting 41s for the rate limit'],
   [40, '118 of 2,000 · 32m left', '118 of 2,000 · 32m left · wait 41s'],
   [36, '118 of 2,000 · 32m left', '118 of 2,000 · 32m left'],
-  [20, 'a text that is far longer than the terminal is wide', 'a text that is '],
+  [20, 'a text that is far longer than the terminal is wide', 'wait 41s'],
   [80, 'asking \u001b[2J', 'asking ␛[2J · waiting 41s for the rate limit to reset'],
 ])('at %i columns the status %j and a wait are one line: "%s"', async (columns, status, expected) => {
   const { clock, progress, shown } = start({}, { columns });
@@ -98,6 +100,38 @@ test.each([
   progress.wait(wait(41));
   await clock.advance(150);
   await appears(shown, ` ${expected}\u001b`);
+  progress.stop();
+});
+
+const REFUSED: Wait = { ...wait(5, 'backoff'), failure: 'cannot connect to 127.0.0.1:4010: connection refused' };
+
+test.each<[columns: number, given: Wait, expected: string]>([
+  [120, REFUSED, 'request failed (cannot connect to 127.0.0.1:4010: connection refused); retrying in 5s'],
+  [80, REFUSED, 'connection refused; retrying in 5s'],
+  [40, REFUSED, 'connection refused; retrying in 5s'],
+  [30, REFUSED, 'retrying in 5s'],
+  [40, { ...REFUSED, failure: 'status 503' }, 'status 503; retrying in 5s'],
+  [40, wait(5, 'pending'), 'waiting for another process'],
+  [40, wait(5, 'list'), 'incomplete list; retrying in 5s'],
+  [40, wait(5, 'requests'), 'waiting 5s for earlier creates'],
+])('at %i columns the reason of the wait %j is shown: "%s"', async (columns, given, expected) => {
+  const { clock, progress, shown } = start({}, { columns });
+  progress.wait(given);
+  await clock.advance(150);
+  await appears(shown, ` ${expected}\u001b`);
+  progress.stop();
+});
+
+test('a command that reads stdin shows a spinner, and one without stdin shows none', async () => {
+  const { context, clock, progress, shown } = start({}, { columns: 80, stdin: 'name' });
+  progress.busy(1);
+  await clock.advance(5000);
+  progress.busy(0);
+  expect(shown()).toBe('');
+  for await (const _ of context.stdin.read());
+  progress.busy(1);
+  await clock.advance(150);
+  await appears(shown, 'Contacting the service…');
   progress.stop();
 });
 

@@ -54,6 +54,7 @@ export function world(
 ): Context & { stdout: Recorder; stderr: Recorder } {
   const { dir = tempDir(), stdin, columns } = options;
   const redactor = new Redactor();
+  let isRead = false;
   return {
     args,
     env: {
@@ -69,7 +70,11 @@ export function world(
     version: '1.0.0',
     stdin: {
       isTTY: stdin === undefined && columns !== undefined,
+      get isRead() {
+        return isRead;
+      },
       async *read() {
+        isRead = true;
         if (stdin !== undefined) yield typeof stdin === 'string' ? new TextEncoder().encode(stdin) : stdin;
       },
     },
