@@ -27,17 +27,18 @@ export function maskKey(key: string): string {
   return key.length < 12 ? '****' : `…${key.slice(-4)}`;
 }
 
-const KEY_PREFIX =
-  /^(?:sk|pk|rk|(?:test|live|prod|api|access|auth|secret|my)?[_-]?key|api|sandbox|petstore|live|test)[_-]\S{3,}$/i;
-// Only keys with a known prefix, because host and file names may look like other keys.
+// Host and file names may look like other keys.
 const SECRET_KEY = /(?<![a-z0-9])[spr]k_(?:live|test|prod)_\w{4,}/gi;
 const WORD = /[^\s=:,"'`<>@]+/g;
 
-/** Whether a typed word may be an API key: by its prefix, or because it is long and not made of words. */
+/**
+ * Whether a typed word may be an API key: it begins as one, or it is long and has digits. A name such as
+ * `europe-west1-staging` or `species-of-2024` consists of words and short numbers.
+ */
 export function looksLikeKey(word: string): boolean {
-  if (KEY_PREFIX.test(word)) return true;
-  if (!/^[\w.+/=~-]{16,}$/.test(word) || !/[a-z]/i.test(word)) return false;
-  return /\d/.test(word) || (!word.startsWith('--') && /[^-._/]{16,}/.test(word));
+  if (/^(?:[spr]k|sandbox)_\w{3,}/i.test(word)) return true;
+  const isName = word.split(/[-._/]/).every((part) => /^(?:[a-z]{0,15}\d{0,4}|\d{8})$/i.test(part));
+  return /^[\w.+/=~-]{16,}$/.test(word) && /\d/.test(word) && /[a-z]/i.test(word) && !isName;
 }
 
 /** Redacts each typed word that looks like a key; paths are kept, because users need them to find the mistake. */

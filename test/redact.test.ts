@@ -23,18 +23,19 @@ test('a key is masked except for its last four characters, and a short one compl
 const SECRET = 'qZ7xK2mW9vB4nL8tR3yC6jH1';
 
 test.each([
-  [['auth', 'login', '--api-key=abc-defg-hij'], 'abc-defg', 'unknown option "--api-key"'],
-  [['categories', 'create', '--token=ab=cd-efg'], 'cd-efg', 'unknown option "--token"'],
-  [['auth', 'status', '-p', 'testkey-abcdefghijkl'], 'abcdefgh', 'available profiles: "production"'],
-  [['auth', 'login', '-p', 'testkey-abcdefghijkl'], 'abcdefgh', 'run `petstore auth login` and enter the key'],
+  [['auth', 'login', '--api-key=abc-defg-hij'], 'abc-defg', 'no option for the API key'],
+  [['categories', 'create', '--token=ab=cd-efg'], 'cd-efg', 'no option for the API key'],
+  [['auth', 'status', '-p', 'sandbox_abcdefghijkl'], 'abcdefgh', 'available profiles: "production"'],
+  [['auth', 'login', '-p', '550e8400-e29b-41d4'], '550e8400', 'looks like an API key'],
   [['categories', 'list', '-kabcdefghijklmnop'], 'abcdefgh', 'unknown option'],
   [['auth', 'login', '--url', 'https://sk_live_abcd1234efgh5678'], 'abcd1234', 'https://HOST/v1'],
   [['categories', 'import', 'keys/sk_live_abcd1234'], 'abcd1234', 'keys/[redacted]'],
   [['Bearer abcdef0123456789abcd'], 'abcdef01', 'unknown command'],
   [['key:abcdef0123456789abcd'], 'abcdef01', 'key:[redacted]'],
   [['auth', 'login', SECRET], SECRET, 'auth login takes no API key as an argument'],
+  [['doctor', SECRET], SECRET, 'unexpected argument "[redacted]"'],
   [['categories', 'list', '--timeout', SECRET], SECRET, 'invalid duration "[redacted]" for --timeout'],
-  [['api', SECRET, '/x'], SECRET, 'invalid method "[redacted]"'],
+  [['api', SECRET, '/x'], SECRET, 'invalid value "[redacted]" for METHOD'],
   [['api', 'GET', `//${SECRET}`], SECRET, 'the path is a full URL'],
   [['api', 'GET', '/x', '--data', SECRET], SECRET, 'is not valid JSON'],
   [['auth', 'login', '--url', `https://user:${SECRET}@api.example/v1`], SECRET, 'https://HOST/v1'],
@@ -47,7 +48,10 @@ test.each([
 
 test.each([
   [['auth', 'switch', 'my-farm-in-europe'], '"my-farm-in-europe"'],
-  [['auth', 'switch', 'monkey-business'], '"monkey-business"'],
+  [['auth', 'switch', 'petstore-prod'], '"petstore-prod"'],
+  [['auth', 'switch', 'europe-west1-staging'], '"europe-west1-staging"'],
+  [['auth', 'login', '-p', 'Test-Europe-2026-11-24'], '"Test-Europe-2026-11-24"'],
+  [['categories', 'import', 'test-data'], '"test-data"'],
   [['categories', 'import', 'exports/species-of-2024-01-31.csv'], 'exports/species-of-2024-01-31.csv'],
   [['categories', 'import', 'sk_animals.csv'], 'sk_animals.csv'],
   [['categories', 'list', '--serch=cats'], 'did you mean `--search`?'],
