@@ -36,8 +36,6 @@ export class PetstoreCommand extends Command {
 /** The root command; subcommands get the process's Context from it. */
 export class Program extends PetstoreCommand {
   readonly context: Context;
-  /** Set by the command that runs. */
-  session: Session | undefined;
 
   constructor(context: Context) {
     super('petstore');
@@ -65,8 +63,8 @@ export interface Action<Options, Data> {
 export function actionHandler<Options, Data>(load: (command: Command) => Promise<Action<Options, Data>>) {
   return async function handle(this: Command): Promise<void> {
     const program = rootOf(this);
+    const startedAt = program.context.clock.now();
     const session = new Session(program.context, this.optsWithGlobals());
-    program.session = session;
     const { view, run } = await load(this);
     // Load the printer first: a create must not be sent if its result cannot be printed.
     const print = await loadPrinter(session, view);
@@ -78,11 +76,11 @@ export function actionHandler<Options, Data>(load: (command: Command) => Promise
         if (!(error instanceof PetstoreError) || !view.summary) throw error;
         throw rephrase(error, `${error.message}; ${view.summary(data)}`);
       });
-      failure = view.failure?.(data);
+      failure = await session.explain(view.failure?.(data));
     } catch (error) {
-      failure = error;
+      failure = await session.explain(error);
     }
-    await printQuotaLine(session, failure);
+    await printQuotaLine(session, startedAt, failure);
     if (failure !== undefined) throw failure;
   };
 }
@@ -95,21 +93,20 @@ export async function loadPrinter<Data>({ context, options }: Session, view: Vie
 }
 
 // Prints the quota only if this command received a response; `petstore quota` shows older values.
-async function printQuotaLine(session: Session, failure: unknown): Promise<void> {
-  const { options, context, usedLedger } = session;
+async function printQuotaLine(session: Session, startedAt: number, failure: unknown): Promise<void> {
+  const { options, context } = session;
   // The line would overwrite a pager's screen, and describe no valid key after a 401.
   const isPaged = context.stderr.isTTY && !context.stdout.isTTY;
   const isRejected = failure instanceof PetstoreError && failure.kind === 'auth';
-  if (!usedLedger || options.json || options.quiet || isPaged || isRejected) return;
-  const { ledger, since } = usedLedger;
-  const quota = ledger.quota();
-  if (quota.updatedAt === null || quota.updatedAt < since) return;
+  if (options.json || options.quiet || isPaged || isRejected || !(await session.httpClient.ifOpened())) return;
+  const quota = (await session.ledger()).quota();
+  if (quota.updatedAt === null || quota.updatedAt < startedAt) return;
   const { quotaLine } = await import('./rate-limit/quota.ts');
-  const line = quotaLine(quota, context.clock.now(), profileIn(session.usedTarget));
+  const line = quotaLine(quota, context.clock.now(), profileIn(await session.target()));
   if (line !== undefined) await session.notice(line);
 }
 
 // A profile is named only if its own URL was used.
-function profileIn(credentials: Credentials | undefined): string | undefined {
-  return credentials?.urlSource === 'environment' ? undefined : credentials?.profile;
+function profileIn({ urlSource, profile }: Credentials): string | undefined {
+  return urlSource === 'environment' ? undefined : profile;
 }

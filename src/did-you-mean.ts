@@ -1,7 +1,9 @@
-// Suggests the closest known word for a mistyped one.
+// Suggests the known word that was probably meant.
 
-/** The closest known word, if at most a third of the letters differ. */
+/** The only word that begins like this one, or else the closest, if at most a third of the letters differ. */
 export function closestMatch(word: string, known: readonly string[]): string | undefined {
+  const longer = known.filter((other) => word !== '' && other.startsWith(word));
+  if (longer.length === 1) return longer[0];
   const ranked = known.map((other) => ({ other, distance: distance(word, other) }));
   ranked.sort((one, two) => one.distance - two.distance);
   const best = ranked[0];

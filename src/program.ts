@@ -4,10 +4,13 @@ import { CommanderError, Option } from 'commander';
 import { invalidValue, wholeNumber } from './check-options.ts';
 import { LONGEST_TIMER_MS } from './clock.ts';
 import { PetstoreCommand, Program } from './command.ts';
+import type { CommandLine } from './command-line.ts';
+import { readCommandLine } from './command-line.ts';
 import { api } from './commands/api.ts';
 import { login } from './commands/auth/login.ts';
 import { logout, status, switchTo } from './commands/auth/profiles.ts';
 import { create } from './commands/categories/create.ts';
+import { get } from './commands/categories/get.ts';
 import { importCommand } from './commands/categories/import.ts';
 import { list } from './commands/categories/list.ts';
 import { completion, suggestions } from './commands/completion.ts';
@@ -19,53 +22,47 @@ import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
 import { parseDuration } from './format.ts';
 import { FORMATS, GLOBAL_OPTIONS } from './reference.ts';
-import type { ParseError } from './usage-error.ts';
 
 /** @returns the exit code (docs/cli.md, exit codes); never rejects */
 export async function run(context: Context): Promise<number> {
-  const { args, cleanups } = context;
-  const flags = args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
-  const isJson = (flag: string, at: number): boolean =>
-    flag === '--json' || flag === '--format=json' || (flag === '--format' && flags[at + 1] === 'json');
-  const json = flags.some(isJson);
   const program = createProgram(context);
+  const line = readCommandLine(program, context.args);
   try {
-    checkEncoding(args);
-    await parseAndRun(program, json);
+    checkEncoding(context.args);
+    await runLine(program, line);
     return 0;
   } catch (error) {
-    const { profile, verbose } = program.opts();
-    const color = !flags.includes('--no-color');
-    const { usedTarget: target, options: used } = program.session ?? {};
-    const options = { profile, json: used?.json ?? json, verbose, color, target };
     const { reportError } = await import('./report-error.ts');
-    if (!(error instanceof CommanderError)) return await reportError(error, context, options);
-    const { usageError } = await import('./usage-error.ts');
-    return await reportError(usageError(error as ParseError, context, profile), context, options);
+    const shown = error instanceof CommanderError ? (await import('./usage-error.ts')).usageError(error, line) : error;
+    const { options } = line;
+    return await reportError(shown, context, {
+      // `auth login NAME` is `--profile NAME`.
+      profile: program.opts()['profile'],
+      json: isJson(line),
+      verbose: options.has('--verbose'),
+      color: !options.has('--no-color'),
+    });
   } finally {
     // A failed cleanup does not change the exit code.
-    for (const cleanup of cleanups.reverse()) await cleanup().catch(() => undefined);
+    for (const cleanup of context.cleanups.reverse()) await cleanup().catch(() => undefined);
   }
 }
 
-async function parseAndRun(program: Program, json: boolean): Promise<void> {
-  const { context } = program;
-  const { args, version, stdout } = context;
-  const isHelp = args.length === 0 || args[0] === 'help';
-  try {
-    await program.parseAsync(isHelp ? [...args.slice(1), '--help'] : args, { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
-    const { code, command } = error as ParseError;
-    if (code === 'commander.version') return stdout.write(`${json ? JSON.stringify({ version }) : version}\n`);
-    const [word = ''] = command.args;
-    // Commander shows the help of a group for an unknown command in it.
-    if (command.commands.length > 0 && /^[^-]/.test(word)) {
-      command.error(`error: unknown command '${word}'`, { code: 'commander.unknownCommand' });
-    }
-    const { describeCommands, helpText } = await import('./commands/help.ts');
-    await stdout.write(json ? `${JSON.stringify(describeCommands(command))}\n` : await helpText(command, context));
+function isJson({ options }: CommandLine): boolean {
+  return options.has('--json') || options.get('--format') === 'json';
+}
+
+/** @throws CommanderError or PetstoreError */
+export async function runLine(program: Program, line: CommandLine): Promise<void> {
+  const { args, version, stdout } = program.context;
+  const json = isJson(line);
+  if (line.options.has('--version')) return stdout.write(`${json ? JSON.stringify({ version }) : version}\n`);
+  if (line.options.has('--help') || args.length === 0) {
+    const { help } = await import('./commands/help.ts');
+    return stdout.write(await help(line, program.context, json));
   }
+  setDefaults(program, line);
+  await program.parseAsync(args, { from: 'user' });
 }
 
 // Node replaces invalid UTF-8 with U+FFFD, which would be sent as part of a name.
@@ -78,7 +75,7 @@ function checkEncoding(args: readonly string[]): void {
 
 const categories = (): PetstoreCommand =>
   new PetstoreCommand('categories')
-    .description('list, create and import the categories that classify pets')
+    .description('list, create and import pet categories')
     .sections({
       examples: [
         'petstore categories list --search cat',
@@ -87,6 +84,7 @@ const categories = (): PetstoreCommand =>
       ],
     })
     .addCommand(list())
+    .addCommand(get())
     .addCommand(create())
     .addCommand(importCommand());
 
@@ -107,15 +105,18 @@ export function createProgram(context: Context): Program {
   addGlobalOptions(program);
   program
     .optionsGroup('Options:')
-    .description('Command-line client for the pet store API: list, create and import pet categories.')
+    .description('Command-line client for the pet store API: list and create pet categories.')
     .version(context.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .showSuggestionAfterError(false)
+    .exitOverride()
     // `run` prints help and errors.
     .configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
     .sections({
       notes: `petstore waits when the quota is exhausted, shares it with other petstore processes, and never resends
-a create that may have succeeded. Results go to stdout; everything else goes to stderr.`,
+a create that may have succeeded. Results go to stdout; everything else goes to stderr.
+For the options and examples of a command, run \`petstore COMMAND --help\`. For exit codes and environment
+variables, run \`petstore help exit-codes\` or \`petstore help environment\`.`,
       examples: [
         'petstore categories list -p sandbox  # without an account',
         'petstore auth login --url https://HOST/v1',
@@ -134,37 +135,44 @@ a create that may have succeeded. Results go to stdout; everything else goes to 
     .addCommand(completion())
     .addCommand(suggestions(), { hidden: true })
     .commandsGroup('Help:')
-    .helpCommand('help [command...]', 'show help for a command, for example categories create');
+    .helpCommand('help [topic]', 'show help for a command or topic');
   inherit(program);
   return program;
 }
 
-// A variable sets an option that is not typed; commander's own `env` reads process.env, and takes `0` for a set switch.
 function addGlobalOptions(program: Program): void {
-  const { env } = program.context;
   program.optionsGroup('Global options:');
-  for (const { flags, description, variable = '', fallback } of GLOBAL_OPTIONS) {
+  for (const { flags, description, fallback } of GLOBAL_OPTIONS) {
     const option = new Option(flags, description);
-    const name = option.attributeName();
-    const parse = PARSERS[name];
+    const name = `--${option.name()}`;
+    const parse = PARSERS[option.attributeName()];
     if (parse && fallback !== undefined) {
-      option.argParser((text) => parse(text, `--${option.name()}`)).default(parse(fallback, variable), fallback);
+      option.argParser((text) => parse(text, name)).default(parse(fallback, name), fallback);
     }
-    program.addOption(option).hook('preAction', () => {
-      if (!parse || !env[variable] || program.getOptionValueSource(name) === 'cli') return;
-      program.setOptionValueWithSource(name, parse(env[variable], variable), 'env');
-    });
+    program.addOption(option);
   }
-  program
-    // Accepted before the command too, but listed only in the help of a command with several formats.
-    .addOption(new Option('--format <format>', 'output format').choices(FORMATS).hideHelp())
-    .hook('preAction', () => {
-      const { json, format = json ? 'json' : 'table' } = program.opts();
-      if (json && format !== 'json') {
-        throw new PetstoreError('usage', `--json cannot be used with --format ${format}`, { hint: 'use one of them' });
-      }
-      program.setOptionValue('format', format).setOptionValue('json', format === 'json');
-    });
+  // Accepted before the command too, but listed only in the help of a command with several formats.
+  program.addOption(new Option('--format <format>', 'output format').choices(FORMATS).hideHelp());
+}
+
+// Sets the options that follow from a variable or from each other. Commander's own `env` reads process.env, and takes `0`
+// for a set switch.
+function setDefaults(program: Program, { options }: CommandLine): void {
+  const { env } = program.context;
+  for (const { flags, variable = '' } of GLOBAL_OPTIONS) {
+    const option = new Option(flags);
+    const text = env[variable];
+    const parse = PARSERS[option.attributeName()];
+    if (parse && text && !options.has(option.long ?? '')) {
+      program.setOptionValueWithSource(option.attributeName(), parse(text, variable), 'env');
+    }
+  }
+  const json = options.has('--json');
+  const format = options.get('--format') ?? (json ? 'json' : 'table');
+  if (json && format !== 'json') {
+    throw new PetstoreError('usage', `--json and --format ${format} cannot be combined`, { hint: 'use one of them' });
+  }
+  program.setOptionValue('format', format).setOptionValue('json', format === 'json');
 }
 
 type Parser = (text: string, from: string) => unknown;
@@ -185,12 +193,7 @@ function duration(text: string, from: string, least: number): number {
   throw new PetstoreError('usage', `${from} must be greater than 0`, { hint: 'use a value such as 30s' });
 }
 
-// Commands added by `addCommand` inherit no settings. A thrown error carries the command that was being parsed.
+// Commands added by `addCommand` inherit no settings.
 function inherit(command: Command): void {
-  command.exitOverride((error) => {
-    throw Object.assign(error, { command });
-  });
-  for (const child of command.commands) {
-    inherit(child.copyInheritedSettings(command).helpCommand(false));
-  }
+  for (const child of command.commands) inherit(child.copyInheritedSettings(command).helpCommand(false));
 }

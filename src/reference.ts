@@ -1,4 +1,4 @@
-// The tables of exit codes, output formats and global options, from which help, man page, README and docs/cli.md are generated.
+// The tables of exit codes, output formats, global options and environment variables, from which help, man page, README and docs/cli.md are generated.
 
 /** By kind of error; `retry` says whether a script may run the command again. */
 export const EXIT_CODES = {
@@ -19,7 +19,7 @@ export const EXIT_CODES = {
   },
   unknown_outcome: {
     code: 8,
-    meaning: 'a create was sent, but no valid response was received; the category may exist',
+    meaning: 'a create or other change was sent, but no valid response was received; it may have been made',
     retry: 'after `petstore categories list`',
   },
   storage: { code: 9, meaning: 'storage error: local files or the state server', retry: 'after fixing it' },
@@ -32,6 +32,21 @@ export const EXIT_CODES = {
 
 /** The kinds of error, as `--json` names them (docs/cli.md, exit codes). */
 export type ErrorKind = keyof typeof EXIT_CODES;
+
+/** What a command that sends requests which change nothing can end with. */
+export const READ_ERRORS: readonly ErrorKind[] = [
+  'usage',
+  'auth',
+  'rejected',
+  'rate_limited',
+  'network',
+  'service',
+  'storage',
+  'interrupted',
+];
+
+/** What a command that creates something can end with. */
+export const CHANGE_ERRORS: readonly ErrorKind[] = [...READ_ERRORS, 'unknown_outcome'];
 
 export const FORMATS = ['table', 'json', 'ndjson', 'csv', 'tsv'] as const;
 
@@ -64,29 +79,53 @@ export interface GlobalOption {
 export const GLOBAL_OPTIONS: readonly GlobalOption[] = [
   {
     flags: '-p, --profile <name>',
-    description: 'profile to use instead of the active one: its base URL, key and quota',
+    description: 'use this profile instead of the active one',
     variable: 'PETSTORE_PROFILE',
   },
-  { flags: '--json', description: 'print exactly one JSON document; errors are JSON on stderr' },
+  { flags: '--json', description: 'print one JSON document; errors are JSON on stderr' },
   {
     flags: '--max-wait <duration>',
-    description: 'longest wait for the rate limit; if a longer one is needed, exit with code 5',
+    description: 'longest wait for the rate limit',
     variable: 'PETSTORE_MAX_WAIT',
     fallback: '2m',
   },
   {
     flags: '--max-retries <number>',
-    description: 'retries per request after the first attempt',
+    description: 'retries per request',
     variable: 'PETSTORE_MAX_RETRIES',
     fallback: '4',
   },
   {
     flags: '--timeout <duration>',
-    description: 'timeout per attempt, from connect to last byte',
+    description: 'timeout per attempt',
     variable: 'PETSTORE_TIMEOUT',
     fallback: '30s',
   },
   { flags: '-q, --quiet', description: 'hide spinner, quota line and notices', variable: 'PETSTORE_QUIET' },
-  { flags: '-v, --verbose', description: 'show every request and response on stderr, with the key redacted' },
+  { flags: '-v, --verbose', description: 'show requests and responses, without the key' },
   { flags: '--no-color', description: 'disable color', variable: 'NO_COLOR' },
+];
+
+/** The environment variables that the program reads, apart from those that only set the default of a global option. */
+export const ENVIRONMENT = [
+  { name: 'PETSTORE_API_KEY', meaning: 'API key; overrides a saved one' },
+  { name: 'PETSTORE_API_KEY_COMMAND', meaning: 'command that prints the API key; see `petstore auth login --help`' },
+  { name: 'PETSTORE_BASE_URL', meaning: 'base URL of the service, ending in /v1; overrides a saved one' },
+  { name: 'PETSTORE_QUIET', meaning: 'same as --quiet unless empty, 0 or false' },
+  { name: 'PETSTORE_CONFIG_DIR', meaning: 'directory for profiles and keys (default on Linux: ~/.config/petstore)' },
+  {
+    name: 'PETSTORE_STATE_DIR',
+    meaning: 'directory for quota, import locks and sandbox data (default on Linux: ~/.local/state/petstore)',
+  },
+  {
+    name: 'PETSTORE_STATE_URL',
+    meaning: 'Valkey or Redis server that several machines share, for example rediss://user@host:6379/0',
+  },
+  { name: 'PETSTORE_STATE_PASSWORD', meaning: 'password of the state server' },
+  { name: 'NO_COLOR', meaning: 'disables color if non-empty' },
+  { name: 'FORCE_COLOR', meaning: 'enables color (1 to 3) if the stream is not a terminal; 0 disables it' },
+  { name: 'HTTPS_PROXY', meaning: 'proxy for https' },
+  { name: 'HTTP_PROXY', meaning: 'not used: http is allowed on loopback only, which is never proxied' },
+  { name: 'NO_PROXY', meaning: 'hosts that are reached without a proxy' },
+  { name: 'NODE_EXTRA_CA_CERTS', meaning: 'file with additional certificate authorities' },
 ];

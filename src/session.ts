@@ -1,12 +1,13 @@
 // The services that commands use; each is opened on first use.
 
 import type { Context } from './context.ts';
+import type { Hint } from './errors.ts';
+import { PetstoreError } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
 import type { Credentials } from './profiles/credentials.ts';
 import { definedOverrides, resolveCredentials } from './profiles/credentials.ts';
 import { configDir, sandboxDataFile, stateDir, stateDirIfAny } from './profiles/paths.ts';
 import { Progress } from './progress.ts';
-import type { Ledger } from './rate-limit/ledger.ts';
 import type { GlobalOptions } from './reference.ts';
 
 /** Errors are PetstoreErrors. Nothing is read, loaded or sent before a method is called. */
@@ -14,10 +15,6 @@ export class Session {
   readonly context: Context;
   readonly options: GlobalOptions;
   readonly progress: Progress;
-  /** The ledger of the last opened client, and when it was opened (epoch milliseconds). */
-  usedLedger: { readonly ledger: Ledger; readonly since: number } | undefined;
-  /** The target, once it is known. */
-  usedTarget: Credentials | undefined;
 
   /** What a session opens is closed by `context.cleanups`, the last first. */
   constructor(context: Context, options: GlobalOptions) {
@@ -30,17 +27,26 @@ export class Session {
   readonly stateDir = (): string => stateDir(this.context);
   readonly profiles = lazy(async () => (await import('./profiles/conf-store.ts')).openConfStore(this.configDir()));
 
-  /** Resolves URL and key; from then on the key is redacted from all output. A login replaces it by a key that is not saved. */
+  /** Resolves URL and key; from then on the key is redacted from all output. */
   target = lazy(async () => {
     const { env, redactor } = this.context;
     const { profile } = this.options;
     const target = await resolveCredentials(this.context, profile, this.profiles);
     redactor.add(target.key);
-    this.usedTarget = target;
     const ignored = profile === undefined ? [] : definedOverrides(env);
     if (ignored.length > 0) await this.notice(`warning: --profile overrides ${ignored.join(' and ')}`);
     return target;
   });
+
+  /** Uses credentials that are not saved yet; the error of a rejected key then names no saved one. */
+  tryCredentials(credentials: Credentials): void {
+    this.target = Object.assign(async () => credentials, { ifOpened: async () => undefined });
+  }
+
+  /** Uses what another session has opened. */
+  adopt({ target, ledger, httpClient }: Session): void {
+    Object.assign(this, { target, ledger, httpClient });
+  }
 
   /** The server of PETSTORE_STATE_URL, if set (docs/fleet.md). */
   readonly stateServer = lazy(async () => {
@@ -57,7 +63,7 @@ export class Session {
   });
 
   /** The ledger on the state server if one is configured, otherwise on this machine. */
-  readonly ledger = lazy(async () => {
+  ledger = lazy(async () => {
     const { context } = this;
     const { baseUrl, key, keySource } = await this.target();
     const { Ledger } = await import('./rate-limit/ledger.ts');
@@ -70,13 +76,12 @@ export class Session {
   });
 
   /** The client of the target; for the profile `sandbox`, the embedded server is started first. */
-  readonly httpClient = lazy(async () => {
+  httpClient = lazy(async () => {
     const target = await this.target();
     const loading = Promise.all([import('./http/transport.ts'), import('./http/http-client.ts')]);
     const { env, clock, signal, redactor, version, nodeVersion, cleanups, stderr } = this.context;
     const { maxWait: maxWaitMs, maxRetries, timeout: timeoutMs } = this.options;
     const ledger = await this.ledger();
-    this.usedLedger = { ledger, since: clock.now() };
     let { baseUrl, key } = target;
     if (target.keySource === 'sandbox') {
       const { startServer } = await import('./sandbox/server.ts');
@@ -112,6 +117,14 @@ export class Session {
     return createApi(await this.httpClient());
   });
 
+  /** Gives the error of a rejected key the action for the place where the key came from. */
+  readonly explain = async (error: unknown): Promise<unknown> => {
+    const credentials = await this.target.ifOpened();
+    if (!(error instanceof PetstoreError) || error.kind !== 'auth' || error.status !== 401 || !credentials)
+      return error;
+    return new PetstoreError('auth', error.message, { ...error.facts, command: undefined, ...keyHint(credentials) });
+  };
+
   /** Writes one line to stderr, except with `--quiet` or `--json`. */
   readonly notice = async (text: string): Promise<void> => {
     const { quiet, json } = this.options;
@@ -127,8 +140,21 @@ export class Session {
   };
 }
 
-/** A function that opens something once, when it is first called. */
-function lazy<T>(open: () => Promise<T>): () => Promise<T> {
+function keyHint({ profile, keySource, keyCommand }: Credentials): Hint {
+  if (keySource === 'environment') return { hint: 'set PETSTORE_API_KEY to a valid key' };
+  if (keyCommand) return { hint: `make the key command from ${keyCommand.source} print a valid key` };
+  return { hint: 'save a valid key', command: ['auth', 'login', '-p', profile] };
+}
+
+/** Opens something once, when it is first called. */
+interface Opener<T> {
+  (): Promise<T>;
+  /** What was opened; undefined if nothing was, or if that failed. */
+  ifOpened(): Promise<T | undefined>;
+}
+
+function lazy<T>(open: () => Promise<T>): Opener<T> {
   let opened: Promise<T> | undefined;
-  return () => (opened ??= open());
+  const openOnce = (): Promise<T> => (opened ??= open());
+  return Object.assign(openOnce, { ifOpened: async () => opened?.catch(() => undefined) });
 }

@@ -1,99 +1,117 @@
-// Converts commander's errors to usage errors: commander's words in the program's style, with suggestions.
-import type { Command, CommanderError } from 'commander';
+// Converts commander's errors to usage errors: each names the mistake, and its hint the command or option that was meant.
+import type { Command, CommanderError, Option } from 'commander';
 import { commandPath, rootOf } from './command.ts';
-import type { Context } from './context.ts';
+import type { CommandLine } from './command-line.ts';
+import { optionsOf } from './command-line.ts';
 import { closestMatch } from './did-you-mean.ts';
 import { PetstoreError } from './errors.ts';
 import { looksLikeKey } from './redact.ts';
-import type { FormatCommand } from './shell-quote.ts';
-import { createCommandFormatter } from './shell-quote.ts';
 
-/** Commander's error with the command that was being parsed, which program.ts adds by `exitOverride`. */
-export interface ParseError extends CommanderError {
-  readonly command: Command;
-}
-
-/** The words of other programs for our commands. */
+/** The words of other programs for the names of our commands. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   category: 'categories',
   add: 'create',
   new: 'create',
-  whoami: 'auth status',
-  'auth list': 'auth status',
-  version: '--version',
+  show: 'get',
+  view: 'get',
+  use: 'switch',
+  whoami: 'status',
 };
 
-/** @param profile the value of `--profile`, which the commands of hints repeat */
-export function usageError(parseError: ParseError, context: Context, profile: string | undefined): PetstoreError {
-  const { code, command, message } = parseError;
-  const petstore = createCommandFormatter(context, profile);
-  const [what = '', choices] = message.replace(/^error: |\. Expected .*$/gs, '').split('. Allowed choices are ');
-  const word = /'([^']*)'/.exec(what)?.[1] ?? '';
-  const mistyped = command.args.find((one) => /^-./.test(one));
-  if (code === 'commander.help') {
-    const names = visibleCommands(command).map((one) => one.name());
-    return error(`missing subcommand after \`${commandPath(command)}\``, use(names.join(', ')));
+/** @param line the command line that caused the error */
+export function usageError({ code, message }: CommanderError, line: CommandLine): PetstoreError {
+  const { command, operands, unknown } = line;
+  const [flag = '', other = ''] = message.match(/--[\w-]+/g) ?? [];
+  const word = /'(.*?)'/s.exec(message)?.[1] ?? '';
+  // `--nam dog` is a mistyped `--name` rather than a missing one, and `-profile dog` is `-p rofile` to commander.
+  const mistyped = rootOf(command).context.args.find((arg) => flagsOf(command).includes(`-${arg}`)) ?? unknown[0];
+  if (mistyped !== undefined) return unknownOption(command, mistyped);
+  switch (code) {
+    case 'commander.unknownCommand':
+      return unknownCommand(line);
+    case 'commander.help':
+      return error(`missing subcommand after \`${commandPath(command)}\``, use(subcommandsOf(command).map(nameOf)));
+    case 'commander.missingMandatoryOptionValue':
+      return error(`${flag} is required`, operands.length > 0 ? `use ${flag}` : `pass a name, for example ${flag} dog`);
+    case 'commander.optionMissingArgument':
+      return error(`${flag} needs a value`, valueHint(command, flag));
+    case 'commander.missingArgument':
+      return error(`${word.toUpperCase()} is required`, argumentHint(command, word));
+    case 'commander.excessArguments':
+      return unexpectedArgument(line, operands[command.registeredArguments.length] ?? '');
+    case 'commander.conflictingOption':
+      return error(`${flag} and ${other} cannot be combined`, 'use one of them');
+    case 'commander.invalidArgument':
+      return invalidChoice(message);
+    default:
+      return error(message.replace(/^error: /, ''), see(command));
   }
-  if (code === 'commander.unknownOption') return unknownOption(command, word);
-  // `--nam dog` is a mistyped `--name` rather than a missing one.
-  if (code === 'commander.missingMandatoryOptionValue' && mistyped) return unknownOption(command, mistyped);
-  const hints: Partial<Record<string, string | undefined>> = {
-    'commander.unknownCommand': meantCommand(command, command.args.slice(command.args.indexOf(word)), petstore),
-    'commander.missingMandatoryOptionValue': meantArgument(command, petstore),
-    'commander.missingArgument': word === 'file' ? 'pass a file, or - to read stdin' : meantArgument(command, petstore),
-    'commander.conflictingOption': 'use one of them',
-    'commander.invalidArgument': choices && use(choices.replace(/\.$/, '')),
-  };
-  // Commander calls the value of an argument "command-argument value".
-  const plain = what.replace(/^command-argument value ('.*') is invalid for argument '(.*)'$/s, 'invalid $2 $1');
-  return error(plain.replace(/'([^']*)'/g, '"$1"'), hints[code] ?? help(command));
 }
 
 function error(message: string, hint: string): PetstoreError {
   return new PetstoreError('usage', message, { hint });
 }
 
-function help(command: Command): string {
+function didYouMean(word: string): string {
+  return `did you mean \`${word}\`?`;
+}
+
+function see(command: Command): string {
   return `see \`${commandPath(command)} --help\``;
 }
 
-/** @param list separated by commas */
-function use(list: string): string {
-  return `use ${list.replace(/, ([^,]*)$/, ' or $1')}`;
+function use(words: readonly string[]): string {
+  return `use ${words.join(', ').replace(/, ([^,]*)$/, ' or $1')}`;
 }
 
 function unknownOption(command: Command, word: string): PetstoreError {
-  // The text after `=` or after an option's letter may be a key.
-  const flag = /^-\w|/.exec(word)?.[0] || word.replace(/=.*$/s, '');
-  const options = [...command.options, ...rootOf(command).options].filter(({ hidden }) => !hidden);
-  const known = ['--help', ...options.flatMap(({ long }) => long ?? [])];
-  const starts = known.filter((long) => long.startsWith(flag));
-  const match = starts.length === 1 ? starts[0] : closestMatch(flag, known);
-  return error(`unknown option "${flag}"`, match ? `did you mean \`${match}\`?` : help(command));
+  const known = flagsOf(command);
+  if (known.includes(`-${word}`)) return error(`unknown option "${word}"`, didYouMean(`-${word}`));
+  // The text after `=` or after the letter of an option may be a key.
+  const flag = word.startsWith('--') ? word.replace(/=.*$/s, '') : word.slice(0, 2);
+  if (known.includes(flag)) return error(`${flag} takes no value`, `use ${flag} alone`);
+  if (/^--(?:api[-_]?)?(?:key|token)$/i.test(flag)) {
+    const isLogin = commandPath(command) === 'petstore auth login';
+    const hint = isLogin ? 'pipe the key to stdin' : 'pipe the key to `petstore auth login`';
+    return error('there is no option for the API key', hint);
+  }
+  const match = closestMatch(flag, known);
+  return error(`unknown option "${flag}"`, match ? didYouMean(match) : see(command));
+}
+
+function flagsOf(command: Command): readonly string[] {
+  const visible = optionsOf(command).filter(({ hidden }) => !hidden);
+  return ['--help', ...visible.flatMap(({ long }) => long ?? [])];
+}
+
+/** @param line names a group and a word that is none of its commands */
+export function unknownCommand({ command, operands }: CommandLine): PetstoreError {
+  const [word = ''] = operands;
+  const message = `unknown command "${word}"`;
+  if (word === 'version') return error(message, didYouMean('petstore --version'));
+  if (/^(?:delete|remove|rm|update|edit|rename)$/.test(word) && command.name() !== 'auth') {
+    return error(`${message}: the service can only list and create categories`, see(command));
+  }
+  // `list-categories` and `categories:list` name a command, too.
+  return error(
+    message,
+    commandHint(
+      command,
+      operands.flatMap((one) => one.split(/[-:_]/)),
+    ),
+  );
 }
 
 // Searches all commands: `petstore login` means `petstore auth login`, `category list` means `categories list`.
-function meantCommand(parent: Command, words: readonly string[], petstore: FormatCommand): string | undefined {
-  const [word = '', ...rest] = words;
-  const [, ...path] = commandPath(parent).split(' ');
-  const synonym = SYNONYMS[[...path, word].join(' ')] ?? SYNONYMS[word] ?? word;
-  if (/[ -]/.test(synonym)) return didYouMean(petstore, synonym.split(' '));
-  const others = commandsBelow(rootOf(parent));
-  const near = closestCommand(visibleCommands(parent), synonym) ?? closestCommand(others, synonym);
-  if (near && near.commands.length > 0) return meantCommand(near, rest, petstore) ?? help(near);
-  return near && suggest(near, rest, petstore);
-}
-
-// Without arguments, names stand for those that the command requires.
-function suggest(command: Command, typed: readonly string[], petstore: FormatCommand): string {
-  const [, ...path] = commandPath(command).split(' ');
-  const options = command.options.filter(({ mandatory }) => mandatory).flatMap(({ long }) => [long ?? '', 'NAME']);
-  const args = command.registeredArguments.filter(({ required }) => required).map((one) => one.name().toUpperCase());
-  return didYouMean(petstore, [...path, ...(typed.length > 0 ? typed : [...options, ...args])]);
+function commandHint(parent: Command, [word = '', ...rest]: readonly string[]): string {
+  const name = SYNONYMS[word] ?? word;
+  const near = closestCommand(subcommandsOf(parent), name) ?? closestCommand(commandsBelow(rootOf(parent)), name);
+  if (!near || near.name() === 'help') return see(parent);
+  return near.commands.length > 0 ? commandHint(near, rest) : didYouMean(commandPath(near));
 }
 
 function commandsBelow(command: Command): readonly Command[] {
-  return visibleCommands(command).flatMap((one) => [one, ...commandsBelow(one)]);
+  return subcommandsOf(command).flatMap((one) => [one, ...commandsBelow(one)]);
 }
 
 /** The command whose name or alias is closest to the word. */
@@ -103,21 +121,45 @@ function closestCommand(commands: readonly Command[], word: string): Command | u
   return commands.find((one) => match !== undefined && namesOf(one).includes(match));
 }
 
-// `categories create dog` means `categories create --name dog`, and `api categories` means `api GET categories`.
-function meantArgument(command: Command, petstore: FormatCommand): string | undefined {
-  const [value = '', ...others] = command.args;
-  const isPath = command.name() === 'api' && !/^[A-Z]+$/.test(value);
-  const missing = isPath ? 'GET' : command.options.find(({ mandatory }) => mandatory)?.long;
-  if (!missing || value === '' || others.length > 0 || looksLikeKey(value)) return undefined;
-  const words = [...rootOf(command).context.args];
-  words.splice(words.lastIndexOf(value), 0, missing);
-  return didYouMean(petstore, words);
-}
-
-function didYouMean(petstore: FormatCommand, words: readonly string[]): string {
-  return `did you mean ${petstore(...words)}?`;
-}
-
-function visibleCommands(command: Command): readonly Command[] {
+function subcommandsOf(command: Command): readonly Command[] {
   return command.createHelp().visibleCommands(command);
+}
+
+function nameOf(command: Command): string {
+  return command.name();
+}
+
+function unexpectedArgument({ command, options }: CommandLine, word: string): PetstoreError {
+  const path = commandPath(command);
+  if (path === 'petstore auth login' && looksLikeKey(word)) {
+    return error('auth login takes no API key as an argument', 'pipe the key to stdin');
+  }
+  const names = command.registeredArguments.map((one) => one.name());
+  const isText = (option: Option): boolean => option.required && !option.argChoices && options.has(option.long ?? '');
+  let hint = see(command);
+  if (names.includes('file')) hint = 'import one file at a time';
+  else if (names.includes('name') || command.options.some(isText)) hint = 'quote a value that contains spaces';
+  return error(`unexpected argument "${word}"`, hint);
+}
+
+function valueHint(command: Command, flag: string): string {
+  const option = optionsOf(command).find(({ long }) => long === flag);
+  if (option?.argChoices) return use(option.argChoices);
+  return option?.flags.endsWith('<duration>') ? 'use a duration such as 30s or 2m' : see(command);
+}
+
+function argumentHint(command: Command, name: string): string {
+  const { argChoices } = command.registeredArguments.find((one) => one.name() === name) ?? {};
+  if (argChoices) return use(argChoices);
+  if (name === 'file') return 'pass a file, or - to read stdin';
+  return name === 'path' ? 'pass a method and a path, for example GET categories' : see(command);
+}
+
+// Commander: `option '--format <format>' argument 'x' is invalid. Allowed choices are a, b.`, or
+// `command-argument value 'x' is invalid for argument 'shell'. Allowed choices are a, b.`
+function invalidChoice(message: string): PetstoreError {
+  const [what = '', choices = ''] = message.replace(/\.$/, '').split('. Allowed choices are ');
+  const [, flag, value] = /(--[\w-]+).*?' argument '(.*)' is invalid$/s.exec(what) ?? [];
+  const [, word, argument] = /value '(.*)' is invalid for argument '(.*)'$/s.exec(what) ?? [];
+  return error(`invalid value "${value ?? word}" for ${flag ?? argument?.toUpperCase()}`, use(choices.split(', ')));
 }

@@ -1,6 +1,7 @@
 // The global options and the notices of a session.
 import { expect, test } from 'vitest';
-import { createProgram, run } from '../src/program.ts';
+import { readCommandLine } from '../src/command-line.ts';
+import { createProgram, run, runLine } from '../src/program.ts';
 import { Session } from '../src/session.ts';
 import { inProcess, world } from './support/world.ts';
 
@@ -21,10 +22,11 @@ test.each<[string[], Record<string, string>, object]>([
   [['--format=json'], {}, { json: true, format: 'json' }],
   [['--json', '--format', 'json'], {}, { json: true, format: 'json' }],
 ])('the global options of %j with the environment %j are the defaults except %j', async (args, env, expected) => {
-  const program = createProgram(world([], { env }));
+  const words = [...args, 'quota'];
+  const program = createProgram(world(words, { env }));
   const quota = program.commands.find((command) => command.name() === 'quota');
   quota?.action(() => undefined);
-  await program.parseAsync([...args, 'quota'], { from: 'user' });
+  await runLine(program, readCommandLine(program, words));
   expect({ quiet: false, ...quota?.optsWithGlobals() }).toEqual({ ...DEFAULTS, ...expected });
 });
 
@@ -36,7 +38,7 @@ test.each([
   [['--max-retries', '0x1'], {}, 'invalid number "0x1" for --max-retries'],
   [[], { PETSTORE_MAX_WAIT: 'soon' }, 'invalid duration "soon" for PETSTORE_MAX_WAIT'],
   [[], { PETSTORE_MAX_RETRIES: '1000' }, 'invalid number "1000" for PETSTORE_MAX_RETRIES'],
-  [['--json', '--format', 'csv'], {}, '--json cannot be used with --format csv'],
+  [['--json', '--format', 'csv'], {}, '--json and --format csv cannot be combined'],
 ])('the invalid options %j with %j are rejected with an error that names them', async (args, env, message) => {
   const { code, out, err } = await inProcess([...args, 'quota', '-p', 'sandbox'], { env });
   expect({ code, out }).toEqual({ code: 2, out: '' });

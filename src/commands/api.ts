@@ -7,9 +7,10 @@ import { PetstoreError, rephrase } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { responseError } from '../http/request-errors.ts';
 import type { HttpHeaders, HttpRequest, HttpResponse } from '../http/types.ts';
-import { parseJson } from '../json.ts';
+import { parseJson, stringifyJson } from '../json.ts';
+import { CHANGE_ERRORS } from '../reference.ts';
 import type { Session } from '../session.ts';
-import { createCommandFormatter, quoteForShell } from '../shell-quote.ts';
+import { quoteForShell } from '../shell-quote.ts';
 
 interface CallOptions {
   readonly data?: string;
@@ -30,7 +31,7 @@ const callAction: Action<CallOptions, RawResponse> = {
     const response = await (await session.httpClient()).send(request);
     const { status, headers } = response;
     for (const notice of deprecationNotices(request.method, request.path, headers)) await session.warn(notice);
-    const failure = status < 200 || status > 299 ? failureOf(session, path, request, response) : undefined;
+    const failure = status < 200 || status > 299 ? failureOf(request, response) : undefined;
     return { response, include: options.include === true, failure };
   },
   view: {
@@ -40,21 +41,19 @@ const callAction: Action<CallOptions, RawResponse> = {
       include ? { status, headers, body: toJsonValue(body) } : toJsonValue(body),
     bytes: (raw) => Buffer.concat([Buffer.from(head(raw)), raw.response.body]),
     text: (raw) => {
-      const body = new TextDecoder().decode(raw.response.body);
+      const json = toJsonValue(raw.response.body);
+      const isText = json === null || typeof json === 'string';
+      const body = isText ? new TextDecoder().decode(raw.response.body) : stringifyJson(json, 2);
       const text = escapeControls(head(raw).replaceAll('\r', '') + body, '\n\t');
       return [text === '' || text.endsWith('\n') ? text : `${text}\n`];
     },
   },
 };
 
-function failureOf({ context, options }: Session, path: string, request: HttpRequest, response: HttpResponse) {
+function failureOf(request: HttpRequest, response: HttpResponse): PetstoreError {
   const failure = responseError(request, response);
-  // The base URL ends in /v1.
-  const below = /^\/?v1\/(.+)$/s.exec(path)?.[1];
-  if (response.status !== 404 || !below) return failure;
-  const formatCommand = createCommandFormatter(context, options.profile);
-  const meant = formatCommand(...context.args.map((arg) => (arg === path ? below : arg)));
-  return rephrase(failure, failure.message, `did you mean ${meant}?`);
+  const isTwice = response.status === 404 && request.path.startsWith('/v1/');
+  return isTwice ? rephrase(failure, failure.message, 'leave out /v1, in which the base URL ends') : failure;
 }
 
 async function toRequest(session: Session, method: string, typed: string, options: CallOptions): Promise<HttpRequest> {
@@ -179,7 +178,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 export const api = (): PetstoreCommand =>
   new PetstoreCommand('api')
-    .description('send an authenticated API request and print the response body')
+    .description('send an authenticated API request')
     .addArgument(methodArgument())
     .argument('<path>', 'path relative to the base URL, for example categories?x=1 (without /v1)')
     .addOption(new Option('-d, --data <json>', 'request body, a JSON document').conflicts('input'))
@@ -187,11 +186,12 @@ export const api = (): PetstoreCommand =>
     .option('-i, --include', 'print status and headers before the body')
     .sections({
       notes: `Use it for operations without a petstore command: GET /pets/{petId} (deprecated) and GET /store/orders. Rate limits,
-retries and exit codes work as in other commands; after a failure, only GET, HEAD and OPTIONS are retried. A warning tells you if the
+retries and exit codes work as in other commands; if a request may have been sent, only GET, HEAD and OPTIONS are
+retried. A warning tells you if the
 response marks the operation as deprecated, sunset or unstable. On Windows, use --input rather than --data.`,
-      output: `the body, byte for byte, even if the status is an error; with --json one JSON document:
+      output: `the body, byte for byte (indented on a terminal), even if the status is an error; with --json one JSON document:
 the body, or {"status", "headers", "body"} with --include.`,
-      exitCodes: ['usage', 'auth', 'rejected', 'rate_limited', 'network', 'service', 'unknown_outcome'],
+      exitCodes: CHANGE_ERRORS,
       examples: [
         'petstore api GET categories',
         'petstore api GET store/orders --include',

@@ -134,6 +134,7 @@ regenerate it after an upgrade. To enable completion permanently, add the comman
 startup file of the shell: ~/.bashrc, ~/.zshrc (after compinit) or $PROFILE. The bash script works with bash 3.2
 (macOS) and newer.`,
       output: 'the script; with --json {"shell", "script"}.',
+      exitCodes: ['usage'],
       examples: [
         'eval "$(petstore completion bash)"  # ~/.bashrc',
         'eval "$(petstore completion zsh)"  # ~/.zshrc, after compinit',

@@ -14,6 +14,7 @@ import type { Column } from '../output/view.ts';
 import { environmentSuffices, findUrl, requestedProfile, selectProfile } from '../profiles/credentials.ts';
 import { checkExists, SANDBOX } from '../profiles/store.ts';
 import { maskKey } from '../redact.ts';
+import { READ_ERRORS } from '../reference.ts';
 import { completeHint } from '../report-error.ts';
 import type { Session } from '../session.ts';
 import { quoteForShell } from '../shell-quote.ts';
@@ -83,9 +84,9 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
     try {
       checks.push({ id, label, ...(await test()) });
     } catch (thrown) {
-      const failure = toPetstoreError(thrown);
+      const failure = toPetstoreError(await session.explain(thrown));
       if (failure.kind === 'internal' || failure.kind === 'interrupted') throw thrown;
-      const { message: detail, hint } = completeHint(failure, context, { profile, target: session.usedTarget });
+      const { message: detail, hint } = completeHint(failure, context, profile);
       const cause = checks.find((one) => one.failure && hint && one.hint === hint);
       if (isChained) broken = cause?.label ?? label;
       const result =
@@ -227,6 +228,7 @@ clock, and the state server if one is configured. A check that depends on a fail
 The exit code is that of the first failed check.`,
       output: `one row per check; with --json an array of {"id", "label", "status", "detail", "hint"}. Status is ok, warning,
 failed or skipped; ids are node, config, state, state_server, profile, base_url, proxy, connection, api_key and clock.`,
+      exitCodes: READ_ERRORS,
       examples: [
         'petstore doctor',
         'petstore doctor -p staging',

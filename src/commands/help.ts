@@ -1,37 +1,20 @@
-// Help: the text of `--help`, and the command reference as JSON (`--help --json`).
+// Help: the text of `--help` and of `petstore help TOPIC`, and the command reference as JSON (`--help --json`).
 import type { Command, Option } from 'commander';
 import { Help } from 'commander';
 import { commandPath, PetstoreCommand, rootOf } from '../command.ts';
+import type { CommandLine } from '../command-line.ts';
 import type { Context } from '../context.ts';
 import { capitalize } from '../format.ts';
 import { loadStyle } from '../output/render.ts';
-import { EXIT_CODES, GLOBAL_OPTIONS } from '../reference.ts';
+import type { ErrorKind } from '../reference.ts';
+import { ENVIRONMENT, EXIT_CODES, GLOBAL_OPTIONS } from '../reference.ts';
+import { unknownCommand } from '../usage-error.ts';
 
-/** The environment variables that the program reads, apart from those of global options. */
-export const ENVIRONMENT = [
-  { name: 'PETSTORE_API_KEY', meaning: 'API key; overrides a saved one' },
-  { name: 'PETSTORE_API_KEY_COMMAND', meaning: 'command that prints the API key; see `petstore auth login --help`' },
-  { name: 'PETSTORE_BASE_URL', meaning: 'base URL of the service, ending in /v1; overrides a saved one' },
-  { name: 'PETSTORE_QUIET', meaning: 'same as --quiet unless empty, 0 or false' },
-  { name: 'PETSTORE_CONFIG_DIR', meaning: 'directory for profiles and keys (default on Linux: ~/.config/petstore)' },
-  {
-    name: 'PETSTORE_STATE_DIR',
-    meaning: 'directory for quota, import locks and sandbox data (default on Linux: ~/.local/state/petstore)',
-  },
-  {
-    name: 'PETSTORE_STATE_URL',
-    meaning: 'Valkey or Redis server that several machines share, for example rediss://user@host:6379/0',
-  },
-  { name: 'PETSTORE_STATE_PASSWORD', meaning: 'password of the state server' },
-  { name: 'NO_COLOR', meaning: 'disables color if non-empty' },
-  { name: 'FORCE_COLOR', meaning: 'enables color (1 to 3) if the stream is not a terminal; 0 disables it' },
-  { name: 'HTTPS_PROXY', meaning: 'proxy for https' },
-  { name: 'HTTP_PROXY', meaning: 'not used: http is allowed on loopback only, which is never proxied' },
-  { name: 'NO_PROXY', meaning: 'hosts that are reached without a proxy' },
-  { name: 'NODE_EXTRA_CA_CERTS', meaning: 'file with additional certificate authorities' },
-];
-
-const VARIABLES = new Map(GLOBAL_OPTIONS.map(({ flags, variable }) => [flags, variable]));
+const GLOBAL_FLAGS = GLOBAL_OPTIONS.map(({ flags }) => flags);
+const OPTION_VARIABLES = GLOBAL_OPTIONS.flatMap(({ flags, variable }) => {
+  if (variable === undefined || ENVIRONMENT.some(({ name }) => name === variable)) return [];
+  return [{ name: variable, meaning: `default of ${/--[\w-]+/.exec(flags)?.[0]}` }];
+});
 const SUCCESS = { code: 0, meaning: 'success' };
 // Wider text is hard to read, and narrower text hard to follow.
 const WIDEST = 100;
@@ -39,13 +22,40 @@ const NARROWEST = 40;
 /** In a narrower terminal, descriptions stand below their terms. */
 const MIN_DESCRIPTION = 30;
 
-/** The text of a command's `--help`. */
-export async function helpText(command: Command, { stdout, env, args }: Context): Promise<string> {
-  const { bold } = await loadStyle(stdout, env, !args.includes('--no-color'));
-  const help = new PetstoreHelp();
-  help.styleTitle = bold;
-  help.helpWidth = Math.max(NARROWEST, Math.min(WIDEST, stdout.columns || 80));
-  return help.formatHelp(command, help);
+/** The parts of the reference that `petstore help TOPIC` prints. */
+const TOPICS = new Map<string | undefined, 'exitCodes' | 'environment'>([
+  ['exit-codes', 'exitCodes'],
+  ['environment', 'environment'],
+]);
+
+/**
+ * The help of the command or topic that the line names.
+ * @throws PetstoreError `usage` if it names none
+ */
+export async function help(line: CommandLine, context: Context, json: boolean): Promise<string> {
+  const { command, operands, options } = line;
+  const topic = command.parent ? undefined : TOPICS.get(operands[0]);
+  if (!topic && operands.length > 0 && command.commands.length > 0) throw unknownCommand(line);
+  const reference = describeCommands(command);
+  if (json) return `${JSON.stringify(topic ? { [topic]: reference[topic] } : reference)}\n`;
+  const { stdout, env } = context;
+  const { bold } = await loadStyle(stdout, env, !options.has('--no-color'));
+  const layout = new PetstoreHelp();
+  layout.styleTitle = bold;
+  layout.helpWidth = Math.max(NARROWEST, Math.min(WIDEST, stdout.columns || 80));
+  if (topic === 'exitCodes') return `${layout.list('Exit codes:', exitCodeTerms(reference.exitCodes))}\n`;
+  if (topic)
+    return `${layout.list(
+      'Environment variables:',
+      reference.environment.map(({ name, meaning }) => [name, meaning]),
+    )}\n`;
+  return layout.formatHelp(command, layout);
+}
+
+type Term = readonly [term: string, description: string];
+
+function exitCodeTerms(codes: readonly { readonly code: number; readonly meaning: string }[]): readonly Term[] {
+  return codes.map(({ code, meaning }) => [String(code), meaning]);
 }
 
 /** Commander's layout, with subcommands before options, and with the sections of PetstoreCommand. */
@@ -55,18 +65,28 @@ class PetstoreHelp extends Help {
   override formatHelp(command: Command, help: Help): string {
     const blocks = super.formatHelp(command, help).trimEnd().split('\n\n');
     const isOptions = (block: string): boolean => /^\S*(?:Global o|O)ptions:/.test(block);
-    const parts = [...blocks.filter((block) => !isOptions(block)), ...blocks.filter(isOptions)];
     const { notes, output, examples } = sectionsOf(command);
+    const parts = blocks.filter((block) => !isOptions(block));
+    const example = [this.styleTitle('Examples:'), ...examples.map((line) => `  $ ${line}`)].join('\n');
+    // The first screen of `petstore --help` shows the commands and the examples.
+    if (!command.parent) parts.push(example);
+    parts.push(...blocks.filter(isOptions));
     if (notes) parts.push(this.#prose(notes));
     if (output) parts.push(this.#prose(output, 'Output:'));
-    const codes = exitCodesOf(command).map(({ code, meaning }) => this.formatItem(String(code), 3, meaning, help));
-    if (codes.length > 0) parts.push([this.styleTitle('Exit codes:'), ...codes].join('\n'));
-    parts.push([this.styleTitle('Examples:'), ...examples.map((line) => `  $ ${line}`)].join('\n'));
+    const codes = exitCodeTerms(exitCodesOf(command));
+    if (codes.length > 0) parts.push(this.list('Exit codes:', codes));
     if (command.parent) {
       const names = globalOptionsOf(command).map(({ long }) => long);
-      parts.push(this.#prose(`${names.join(', ')}; see \`petstore --help\`.`, 'Global options:'));
+      parts.push(example, this.#prose(`${names.join(', ')}; see \`petstore --help\`.`, 'Global options:'));
     }
     return `${parts.join('\n\n')}\n`;
+  }
+
+  list(title: string, terms: readonly Term[]): string {
+    const width = Math.max(...terms.map(([term]) => term.length));
+    return [this.styleTitle(title), ...terms.map(([term, text]) => this.formatItem(term, width, text, this))].join(
+      '\n',
+    );
   }
 
   #prose(text: string, title = ''): string {
@@ -84,10 +104,11 @@ class PetstoreHelp extends Help {
 
   override commandDescription = (command: Command): string => capitalize(command.description());
 
-  /** Shows the variable, which commander would read if it was set in the definition, and no default for a switch. */
+  /** Shows no default for a switch. */
   override optionDescription(option: Option): string {
-    const defaultValue = option.defaultValue || undefined;
-    return super.optionDescription(Object.assign(option, { envVar: VARIABLES.get(option.flags), defaultValue }));
+    return super.optionDescription(
+      Object.assign(option, { defaultValue: option.defaultValue || option.defaultValueDescription }),
+    );
   }
 }
 
@@ -102,7 +123,7 @@ export function describeCommands(command: Command) {
     examples,
     commands: leavesOf(command).map(describeCommand),
     globalOptions: globalOptionsOf(command).map(describeOption),
-    environment: ENVIRONMENT,
+    environment: [...OPTION_VARIABLES, ...ENVIRONMENT],
     exitCodes: [SUCCESS, ...Object.entries(EXIT_CODES).map(([kind, facts]) => ({ ...facts, kind }))],
   };
 }
@@ -135,7 +156,7 @@ function describeOption(option: Option) {
 }
 
 function globalOptionsOf(command: Command): readonly Option[] {
-  return rootOf(command).options.filter(({ flags }) => VARIABLES.has(flags));
+  return rootOf(command).options.filter(({ flags }) => GLOBAL_FLAGS.includes(flags));
 }
 
 function sectionsOf(command: Command) {
@@ -149,6 +170,6 @@ function unwrapped(text = ''): string {
 }
 
 function exitCodesOf(command: Command): readonly { readonly code: number; readonly meaning: string }[] {
-  if (!command.parent) return [SUCCESS, ...Object.values(EXIT_CODES)];
-  return ((command as PetstoreCommand).helpSections.exitCodes ?? []).map((kind) => EXIT_CODES[kind]);
+  const { exitCodes = [] } = (command as PetstoreCommand).helpSections;
+  return Object.entries(EXIT_CODES).flatMap(([kind, facts]) => (exitCodes.includes(kind as ErrorKind) ? [facts] : []));
 }

@@ -4,6 +4,7 @@ import { actionHandler, PetstoreCommand } from '../command.ts';
 import { formatDuration, formatRemaining, formatTime } from '../format.ts';
 import type { Quota, QuotaWindow } from '../rate-limit/quota.ts';
 import { windowIn } from '../rate-limit/quota.ts';
+import { READ_ERRORS } from '../reference.ts';
 
 interface QuotaOptions {
   readonly refresh?: boolean;
@@ -83,6 +84,7 @@ export const quota = (): PetstoreCommand =>
 quota. A block after a 429 applies to all of them.`,
       output: `remaining requests, limit and reset; with --json {"profile", "limit", "remaining", "resetAt", "blocked",
 "nextRequestAt", "dailyLimit", ...}. A value is null if unknown.`,
+      exitCodes: READ_ERRORS,
       examples: [
         'petstore quota',
         'petstore quota --refresh -p staging',

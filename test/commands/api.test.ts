@@ -40,6 +40,11 @@ test('`petstore api` escapes control characters of the body on a terminal', asyn
   expect(out).not.toContain('\u001b');
 });
 
+test('`petstore api` indents JSON on a terminal, with every digit', async () => {
+  const { out } = await inProcess(['api', 'GET', '/json', '-i'], { env, columns: 80 });
+  expect(out).toMatch(/^HTTP\/1\.1 200\n[\s\S]*\n\n\{\n {2}"id": 9007199254740993,\n {2}"n": 1\.5\n\}\n$/);
+});
+
 test('`api --json` prints any body as one JSON document with every digit', async () => {
   expect((await api('GET', '/json', '--json')).out).toBe('{"id":9007199254740993,"n":1.5}\n');
   expect((await api('delete', '/empty', '--json')).out).toBe('null\n');
@@ -79,7 +84,7 @@ test('`api --input -` reads the body from stdin, and is a usage error on a termi
 test.each<[what: string, args: string[], words: string]>([
   ['a path to another host', ['GET', '//evil.example/x'], 'the path is a full URL'],
   ['an encoded path that leaves the base URL', ['GET', '/x/..%2F..%2f../admin'], 'must stay below the base URL'],
-  ['a path in place of the method', ['/categories', '/x'], 'invalid method "/categories"'],
+  ['a path in place of the method', ['/categories', '/x'], 'invalid value "/categories" for METHOD'],
   ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON\nhint: quote the JSON, for'],
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'GET requests cannot have a body'],
   ['a directory as input', ['POST', '/x', '--input', '/'], '"/" is a directory'],

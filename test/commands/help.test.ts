@@ -11,7 +11,8 @@ import { BIN } from '../support/program.ts';
 import { inProcess, world } from '../support/world.ts';
 
 /** All visible commands. */
-const COMMANDS = `categories list, categories create, categories import, api, auth login, auth logout, auth status,
+const COMMANDS =
+  `categories list, categories get, categories create, categories import, api, auth login, auth logout, auth status,
  auth switch, quota, doctor, sandbox, completion`.split(/,\s+/);
 const GLOBAL_NAMES = '--profile --json --max-wait --max-retries --timeout --quiet --verbose --no-color'.split(' ');
 
@@ -115,7 +116,7 @@ test.each(['--json -V', '--format json categories --version'])(
 test('exit codes in the help of a command have the wording of the reference, one code a line', async () => {
   const { out } = await inProcess(['categories', 'create', '--help'], { columns: 40 });
   const [, list = ''] = /Exit codes:\n((?: {2}.*\n)+)/.exec(stripVTControlCharacters(out)) ?? [];
-  expect(list.match(/^ {2}\d+/gm)).toEqual(['  3', '  4', '  5', '  6', '  7', '  8']);
+  expect(list.match(/^ {2}\d+/gm)).toEqual(['  2', '  3', '  4', '  5', '  6', '  7', '  8', '  9', '  130']);
   const { meaning } = reference.exitCodes.find(({ code }) => code === 3) ?? {};
   expect(list.replace(/\s+/g, ' ')).toContain(`3 ${meaning} 4`);
 });
@@ -127,10 +128,23 @@ test('the headings of help are bold on a terminal with color and plain otherwise
   expect((await inProcess(['--help'], { columns: 80, env: { NO_COLOR: '1' } })).out).not.toContain('\u001b');
 });
 
+test.each([120, 80])('`petstore` alone fits 45 rows of %i columns', async (columns) => {
+  const { code, out } = await inProcess([], { columns });
+  expect([code, out.split('\n').length <= 45]).toEqual([0, true]);
+});
+
 test.each([
-  ['', '-p, --profile <name>', '(env: PETSTORE_PROFILE)'],
-  ['', '--max-wait <duration>', '(default: 2m, env: PETSTORE_MAX_WAIT)'],
-  ['categories list', '--format <format>', '(choices: "table", "json", "ndjson", "csv", "tsv")'],
+  ['exit-codes', 'exitCodes', '  5    rate limited: the wait'],
+  ['environment', 'environment', '  PETSTORE_API_KEY          API key; overrides'],
+] as const)('`petstore help %s` prints the topic, also as JSON', async (topic, field, text) => {
+  expect((await inProcess(['help', topic])).out).toContain(text);
+  const { out } = await inProcess(['help', topic, '--json']);
+  expect(JSON.parse(out)).toEqual({ [field]: JSON.parse(JSON.stringify(reference[field])) });
+});
+
+test.each([
+  ['', '--max-wait <duration>', '(default: 2m)'],
+  ['categories list', '--format <format>', '(choices: "table", "json", "ndjson", "csv", "tsv", default: table)'],
   ['categories create', '--name <name>', '(required)'],
   ['categories import', '--dry-run', 'preview without creating anything'],
   ['sandbox', '--port <number>', '(default: 4010)'],

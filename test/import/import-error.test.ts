@@ -18,7 +18,7 @@ const DOCUMENT: ImportDocument = {
 function ended(given: Partial<ImportDocument>, stopError?: PetstoreError) {
   const stop = stopError && { error: stopError, isUnsafe: false };
   const error = importError({ ...DOCUMENT, ...given }, stop, ['categories', 'import', 'my file.csv', '-p', 'staging']);
-  return error && completeHint(error, world([], { platform: 'linux' }), { profile: 'staging' });
+  return error && completeHint(error, world([], { platform: 'linux' }), 'staging');
 }
 
 const stopped = (kind: ErrorKind, facts = {}): PetstoreError => new PetstoreError(kind, 'why', facts);

@@ -11,7 +11,8 @@ const texts = readdirSync(root, { recursive: true, encoding: 'utf8' })
 // From top to bottom: a unit imports only units of later layers.
 const LAYERS = `main.ts
 program.ts
-commands usage-error.ts
+commands
+usage-error.ts
 client.ts
 command.ts
 session.ts
@@ -20,7 +21,7 @@ import
 api
 http
 rate-limit profiles output sandbox
-append-log check-options.ts clock.ts did-you-mean.ts errors.ts escape.ts format.ts context.ts json.ts redact.ts reference.ts shell-quote.ts version.ts`
+append-log check-options.ts clock.ts command-line.ts did-you-mean.ts errors.ts escape.ts format.ts context.ts json.ts redact.ts reference.ts shell-quote.ts version.ts`
   .split('\n')
   .map((layer) => layer.split(' '));
 

@@ -14,6 +14,7 @@ import { environmentUrl, keyVariable, loginHint, requestedProfile } from '../../
 import type { StoredProfile } from '../../profiles/store.ts';
 import { hasKey, keyAsProfileError, SANDBOX } from '../../profiles/store.ts';
 import { looksLikeKey, maskKey } from '../../redact.ts';
+import { READ_ERRORS } from '../../reference.ts';
 import { Session } from '../../session.ts';
 import { acceptProfile } from './profile-argument.ts';
 
@@ -178,13 +179,12 @@ async function tryOut(session: Session, own: Pick<Credentials, 'profile' | 'base
   context.redactor.add(own.key);
   const credentials: Credentials = { ...own, urlSource: 'stored', keySource: 'stored' };
   const trial = new Session(context, options);
-  trial.target = async () => credentials;
+  trial.tryCredentials(credentials);
   try {
     await (await trial.api()).categories.list();
-    session.usedTarget = credentials;
   } finally {
     trial.progress.stop();
-    session.usedLedger = trial.usedLedger;
+    session.adopt(trial);
   }
 }
 
@@ -227,7 +227,7 @@ profile, set PETSTORE_API_KEY_COMMAND.
 
 If the active profile has no key, the new profile becomes the active one.`,
       output: `two lines; with --json {"profile", "url", "key", "keyCommand", "verified", "active"}, with the key masked.`,
-      exitCodes: ['usage', 'auth', 'network', 'storage'],
+      exitCodes: READ_ERRORS,
       examples: [
         'petstore auth login --url https://HOST/v1',
         'petstore auth login -p staging --url https://STAGING_HOST/v1 < key.txt',

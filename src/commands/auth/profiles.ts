@@ -164,17 +164,20 @@ export const logout = (): PetstoreCommand =>
     .option('--delete', 'delete the whole profile')
     .sections({
       output: 'one line; with --json {"profile", "removed", "deleted"}.',
+      exitCodes: ['usage', 'storage'],
       examples: ['petstore auth logout', 'petstore auth logout staging --delete'],
     })
     .action(actionHandler(async () => logoutAction));
 
 export const status = (): PetstoreCommand =>
   new PetstoreCommand('status')
+    .alias('list')
     .description('list profiles with their base URL, masked key and source')
     .sections({
       notes: 'Nothing is sent. At most the last four characters of a key are shown.',
       output: `a table; with --json an array of {"profile", "active", "url", "urlSource", "key", "keySource",
 "problem"}. The active profile is the one that the next command uses.`,
+      exitCodes: ['usage', 'storage'],
       examples: ['petstore auth status', "petstore auth status --json | jq -r '.[] | select(.active) | .url'"],
     })
     .action(actionHandler(async () => statusAction));
@@ -187,6 +190,7 @@ export const switchTo = (): PetstoreCommand =>
       notes: `PETSTORE_PROFILE, PETSTORE_API_KEY, PETSTORE_API_KEY_COMMAND and PETSTORE_BASE_URL override the active
 profile; a warning names each that is set.`,
       output: 'one line; with --json {"profile"}.',
+      exitCodes: ['usage', 'storage'],
       examples: ['petstore auth switch staging', 'petstore auth switch sandbox'],
     })
     .action(actionHandler(async () => switchAction));

@@ -5,6 +5,7 @@ import type { Action } from '../../command.ts';
 import { actionHandler, PetstoreCommand } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
+import { CHANGE_ERRORS } from '../../reference.ts';
 
 interface CreateOptions {
   readonly name: string;
@@ -54,7 +55,7 @@ export const create = (): PetstoreCommand =>
       notes: `A create that may have succeeded is never resent. Exit code 8 means that the category may exist: check the
 list before you retry.`,
       output: 'one line; with --json the category as the service returned it.',
-      exitCodes: ['auth', 'rejected', 'rate_limited', 'network', 'service', 'unknown_outcome'],
+      exitCodes: CHANGE_ERRORS,
       examples: [
         'petstore categories create --name dog',
         'petstore categories create --name cat --description "Felis catus" --json',

@@ -1,8 +1,7 @@
 // The definition of `petstore categories import`; its code is loaded when it runs.
 import { wholeNumber } from '../../check-options.ts';
 import { actionHandler, collect, PetstoreCommand } from '../../command.ts';
-import type { ErrorKind } from '../../reference.ts';
-import { EXIT_CODES } from '../../reference.ts';
+import { CHANGE_ERRORS } from '../../reference.ts';
 
 export const importCommand = (): PetstoreCommand =>
   new PetstoreCommand('import')
@@ -24,8 +23,7 @@ the same command again after Ctrl-C or a crash, or after you edit the file. A ro
 with a warning. Only one import runs at a time; a second one waits.`,
       output: `the number of created, skipped, failed and unknown rows, and a table of those that failed or are unknown. With
 --json, one document with "created", "skipped", "failed", "unknown" and "pending", printed whenever something was sent.`,
-      // All but a bug.
-      exitCodes: (Object.keys(EXIT_CODES) as ErrorKind[]).filter((kind) => kind !== 'internal'),
+      exitCodes: CHANGE_ERRORS,
       examples: [
         'petstore categories import species.csv',
         'petstore categories import animals.csv --map name=Species --map description=Notes --dry-run',

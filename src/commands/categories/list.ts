@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import type { Category } from '../../api/types.ts';
 import { actionHandler, PetstoreCommand } from '../../command.ts';
 import type { Column, View } from '../../output/view.ts';
-import { FORMATS } from '../../reference.ts';
+import { FORMATS, READ_ERRORS } from '../../reference.ts';
 import type { Session } from '../../session.ts';
 
 interface ListOptions {
@@ -27,15 +27,16 @@ export const list = (): PetstoreCommand =>
   new PetstoreCommand('list')
     .alias('ls')
     .description('list all categories')
-    .addOption(new Option('--format <format>', 'output format; by default, table').choices(FORMATS))
+    .addOption(new Option('--format <format>', 'output format').choices(FORMATS).default(undefined, 'table'))
     .option('--search <text>', 'show only categories whose name or description contains this text (case-insensitive)')
     .addOption(
-      new Option('--sort <field>', 'sort by a field; by default, in the order of the service').choices(['id', 'name']),
+      new Option('--sort <field>', 'sort by a field').choices(['id', 'name']).default(undefined, "the service's order"),
     )
     .sections({
       output: `a table, shortened only to fit a terminal; with --json an array of {"id", "name", "description"} with any
 other fields that the service returns. \`petstore categories import\` reads the csv, tsv, json and
 ndjson formats.`,
+      exitCodes: READ_ERRORS,
       examples: [
         'petstore categories list',
         'petstore categories list --search cat --sort name',

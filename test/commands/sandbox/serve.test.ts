@@ -98,7 +98,7 @@ test('commands with the profile `sandbox` share their data with `petstore sandbo
   ]) {
     const { out, err } = await inProcess(['categories', 'create', '--name', 'dog', '-p', 'sandbox'], { dir, clock });
     expect(out).toBe(`Created category "dog" (id ${id})\n`);
-    expect(err).toContain(`quota: ${left} of 60 left`);
+    expect(err).toContain(`quota (sandbox): ${left} of 60 left`);
   }
   expect(await (await get(url, 'sandbox_alice_0001')).text()).toBe('[{"id":1,"name":"dog"},{"id":2,"name":"dog"}]');
 });
@@ -117,7 +117,7 @@ test.each([
   ['--port 65536', 'invalid number "65536" for --port', 'use a whole number from 0 to 65535'],
   ['--limit 5', 'invalid value "5" for --limit', 'use REQUESTS/DURATION, for example 60/1m, 1000/1d or 60/6s'],
   ['--limit 5/1m --plan free', '--plan and --limit cannot be combined', 'use one of them'],
-  ['--key k1 k2', 'too many arguments for "sandbox"', 'see `petstore sandbox --help`'],
+  ['--key k1 k2', 'unexpected argument "k2"', 'quote a value that contains spaces'],
   ['--fault 500:200', 'invalid percentage "200" for --fault', 'use a number from 0 to 100, for example 500:10'],
 ])('`sandbox %s` fails with the error: %s', async (options, message, hint) => {
   const err = `error: ${message}\nhint: ${hint}\n`;

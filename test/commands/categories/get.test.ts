@@ -1,0 +1,42 @@
+// `categories get`: one category by name or id, and the errors if none or several match.
+import { expect, onTestFinished, test } from 'vitest';
+import { startHttpFake } from '../../support/http-fake.ts';
+import { inProcess } from '../../support/world.ts';
+
+const BODY = `[{"id":1,"name":"dog","description":"Canis\\nfamiliaris"},{"id":2,"name":"cat"},{"id":3,"name":"cat"},
+  {"id":9223372036854775807,"name":"guinea pig","color":"brown"}]`;
+
+async function get(args: readonly string[], headers: Record<string, string> = {}) {
+  const service = await startHttpFake(() => ({ body: BODY, headers }));
+  onTestFinished(service.close);
+  const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'sk_test_Abcdef0123456789' };
+  return inProcess(['categories', 'get', ...args], { env });
+}
+
+test.each([
+  [['dog'], 'Category "dog" (id 1): Canis␊familiaris\n'],
+  [['--id', '2'], 'Category "cat" (id 2)\n'],
+  [['--id', '03', '--json'], '{"id":3,"name":"cat"}\n'],
+  [['guinea pig', '--json'], '{"id":9223372036854775807,"name":"guinea pig","color":"brown"}\n'],
+  [['--id', '9223372036854775807'], 'Category "guinea pig" (id 9223372036854775807)\n'],
+])('`categories get %j` prints %j', async (args, out) => {
+  expect(await get(args)).toEqual({ code: 0, out, err: '' });
+});
+
+test.each([
+  [['Dog'], 'category "Dog" does not exist', 'run `petstore categories list` to list the categories'],
+  [['--id', '4'], 'the category with id 4 does not exist', 'run `petstore categories list` to list the categories'],
+  [['cat'], 'category "cat" exists 2 times (ids 2, 3)', 'use --id'],
+])('`categories get %j` is rejected with the code not_found: %s', async (args, message, hint) => {
+  const { code, out, err } = await get([...args, '--json']);
+  expect({ code, out }).toEqual({ code: 4, out: '' });
+  expect(JSON.parse(err)).toEqual({ error: { kind: 'rejected', message, hint, code: 'not_found' } });
+});
+
+test('a category that one page of the list shows is printed, and another may exist', async () => {
+  const headers = { link: '</v1/categories?page=2>; rel="next"' };
+  expect(await get(['dog', '--json'], headers)).toMatchObject({ code: 0, err: '' });
+  const { code, err } = await get(['rat'], headers);
+  expect(code).toBe(7);
+  expect(err).toMatch(/^error: cannot tell whether category "rat" exists: the service sent one page of the list/);
+});
