@@ -51,19 +51,6 @@ function login(options: readonly string[] = [], stdin = GOOD) {
   return inProcess(['auth', 'login', '-p', 'staging', '--url', service.url, ...options], { dir: at.dir, stdin });
 }
 
-interface Case {
-  /** What is wrong. */
-  readonly given?: () => unknown;
-  /** Does what the hint says, unless it names a command, which is run as printed. */
-  readonly follow?: () => unknown;
-  /** The output of the hint's command, if it only looks for the cause; otherwise the command that failed now succeeds. */
-  readonly shows?: RegExp;
-  /** The second command line, if the hint changes it. */
-  readonly again?: string;
-  /** True if the built program runs the commands, otherwise they run in the test process. */
-  readonly built?: true;
-}
-
 const write = (name: string, text: string): void => writeFileSync(join(at.dir, name), text);
 const damage = (...names: string[]): void => {
   for (const name of names) write(`config/${name}.json`, '{"damaged');
@@ -76,151 +63,220 @@ const answer = (response: Override) => () => {
 const lose = answer((request) => (request.method === 'POST' && create(request) ? 'reset' : undefined));
 const print = (key: string) => () => write('print.cjs', `console.log('${key}')`);
 const printer = (): string => `'${process.execPath}' '${join(at.dir, 'print.cjs')}'`;
-const WRONG_KEY = { given: set({ PETSTORE_API_KEY: BAD }), follow: set({ PETSTORE_API_KEY: GOOD }) };
 const LIST = 'categories list -p staging';
-const LOST = { given: lose, shows: /guinea pig/ };
 const LOOKUP =
   "run `petstore categories list --search 'guinea pig' -p staging` to check whether the category exists before you retry";
+const CREATE = 'api POST categories -d \'{"name":"guinea pig"}\' -p staging';
+const nothing = (): void => undefined;
 
-test.each<[what: string, line: string, code: number, hint: string, more?: Case]>([
-  ['a wrong PETSTORE_API_KEY', 'categories list', 3, 'set PETSTORE_API_KEY to a valid key', WRONG_KEY],
-  ['a wrong key, found by doctor', 'doctor', 3, 'set PETSTORE_API_KEY to a valid key', WRONG_KEY],
-  [
-    'a wrong key in the active profile',
-    'categories import rows.csv --yes',
-    3,
-    'run `petstore auth login -p staging` to save a valid key',
-    { given: () => [login(['--no-verify'], BAD), write('rows.csv', 'name\ndog\n')], built: true },
-  ],
-  [
-    "a wrong key from the profile's key command",
-    'quota --refresh -p staging',
-    3,
-    'make the key command from profile "staging" print a valid key',
-    {
-      given: () => [print(BAD)(), login(['--no-verify', '--key-command', printer()])],
-      follow: print(GOOD),
-    },
-  ],
-  [
-    'a wrong key from PETSTORE_API_KEY_COMMAND',
-    'api GET categories',
-    3,
-    'make the key command from PETSTORE_API_KEY_COMMAND print a valid key',
-    { given: () => [print(BAD)(), set({ PETSTORE_API_KEY_COMMAND: printer() })()], follow: print(GOOD) },
-  ],
-  [
-    'a key command whose program is missing',
-    LIST,
-    3,
-    'correct the key command from profile "staging" so that it prints only the API key',
-    { given: () => [login(['--no-verify', '--key-command', 'no-such-program'])], follow: () => login() },
-  ],
-  ['a login without a base URL', 'auth login -p ci', 3, 'run `petstore auth login -p ci --url https://HOST/v1`'],
-  ['an unknown profile', 'quota -p nope', 2, 'run `petstore auth login -p nope --url https://HOST/v1` to create it'],
-  ['a mistyped profile', 'categories list -p stagin', 2, 'did you mean "staging"?', { again: LIST }],
-  [
-    'a login to the sandbox',
-    'auth login -p sandbox',
-    2,
-    'run `petstore categories list -p sandbox`',
-    { shows: /No categories found/ },
-  ],
-  [
-    'a damaged profile',
-    LIST,
-    9,
-    'run `petstore auth logout -p staging --delete` to delete the profile',
-    { given: () => damage('profile-staging'), shows: /Deleted profile "staging"/, built: true },
-  ],
-  [
-    'a damaged active.json beside a damaged profile',
-    'auth status',
-    9,
-    'run `petstore auth switch production` to set the active profile again',
-    { given: () => damage('profile-staging', 'active'), shows: /Profile "production" is now active/ },
-  ],
-  [
-    'a state directory that cannot be created',
-    'categories list -p sandbox',
-    9,
-    'set PETSTORE_STATE_DIR to a directory that you can write to',
-    { given: () => [write('file', ''), setState('file/state')()], follow: setState('new') },
-  ],
-  [
-    'a create whose response is lost',
-    "categories create --name 'guinea pig' -p staging",
-    8,
-    LOOKUP,
-    { ...LOST, built: true },
-  ],
-  ['a raw create whose response is lost', `api POST categories -d '{"name":"guinea pig"}' -p staging`, 8, LOOKUP, LOST],
-  [
-    'an unreachable service',
-    `${LIST} --max-retries 0`,
-    6,
-    'run `petstore doctor -p staging` to check the connection',
-    {
-      given: () => service.close(),
-      shows: /connection refused \(TCP\)\s+hint: check the host and port in the base URL/,
-    },
-  ],
-  [
-    'an HTML page instead of a list',
-    LIST,
-    7,
-    'run `petstore auth status -p staging` to check the base URL',
-    { given: answer(() => ({ body: '<html>' })), shows: /staging +http:\/\/127.0.0.1:\d+\/v1/ },
-  ],
-  [
-    'a timeout',
-    `${LIST} --timeout 200ms --max-retries 0`,
-    6,
-    'try again with a longer --timeout',
-    { given: answer(() => 'silence'), follow: answer(() => undefined), again: `${LIST} --timeout 10s` },
-  ],
-  ['a command in place of its group', 'whoami', 2, 'did you mean `petstore auth status`?'],
-  [
-    'a name without its option',
-    "-p staging categories create 'guinea pig' --description x",
-    2,
-    "did you mean `petstore -p staging categories create --name 'guinea pig' --description x`?",
-  ],
-  ['a path without its method', 'api categories', 2, 'did you mean `petstore api GET categories`?'],
-  ['a path with the version', 'api GET /v1/categories', 4, 'did you mean `petstore api GET categories`?'],
-  [
-    'a body from a file',
-    "api POST categories -d '@my dog.json'",
-    2,
-    "to read the body from a file, use `--input 'my dog.json'`",
-    { given: () => write('my dog.json', '{"name":"dog"}'), again: "api POST categories --input 'my dog.json'" },
-  ],
-])('the hint about %s, followed, ends the error', async (_what, line, code, hint, more = {}) => {
-  await Promise.all([more.given?.()].flat());
-  const run = (words: string, stdin = '') =>
-    more.built ? petstore(at, parseArgv(words), stdin) : inProcess(parseArgv(words), { ...at, stdin });
-  const asJson = await inProcess([...parseArgv(line), '--json'], at);
-  const documents = asJson.err
-    .trim()
-    .split('\n')
-    .map((one) => JSON.parse(one) as { error: { kind: ErrorKind } });
-  const { kind } = documents.at(-1)?.error ?? expect.unreachable('no error');
-  expect([asJson.code, EXIT_CODES[kind].code]).toEqual([code, code]);
+const run = (words: string) => inProcess(parseArgv(words), { ...at, stdin: GOOD });
+const runBuilt = (words: string) => petstore(at, parseArgv(words), GOOD);
+
+/** What is wrong, the command line that fails for it, its exit code and its hint. */
+type Row = readonly [what: string, given: () => unknown, line: string, code: number, hint: string];
+
+async function fail([, given, line, code, hint]: Row, runner = run): Promise<void> {
+  await Promise.all([given()].flat());
+  const asJson = await inProcess([...parseArgv(line), '--json'], { ...at, stdin: '' });
+  const lines = asJson.err.trim().split('\n');
+  const { error } = JSON.parse(lines.at(-1) ?? '') as { error: { kind: ErrorKind } };
+  expect([asJson.code, EXIT_CODES[error.kind].code]).toEqual([code, code]);
   created = [];
-  const failed = await run(line);
+  const failed = await runner(line);
   expect([failed.code, /hint: (.*)/.exec(failed.out + failed.err)?.[1]]).toEqual([code, hint]);
   // Without a quota line: no response of this command had headers.
   expect(failed.err).toMatch(/^(?:warning: .*\n)?error: .*\n(?:hint: .*\n)?$/);
   expect([asJson, failed].map(({ out, err }) => out + err).join()).not.toMatch(/sk_secret_|\n\s+at /);
+}
 
-  // Lost responses do not recur; any other failure lasts until the hint is followed.
-  if (code === 8) override = undefined;
-  await more.follow?.();
-  const command = /`petstore ([^`]+)`/.exec(hint)?.[1]?.replace('https://HOST/v1', service.url);
-  const done = command === undefined ? undefined : await run(command, GOOD);
-  if (more.shows) expect(`${done?.out}${done?.err}`).toMatch(more.shows);
-  else if (hint.startsWith('did you mean `')) expect(done).toMatchObject({ code: 0 });
-  else expect(await run(more.again ?? line, GOOD)).toMatchObject({ code: 0 });
+/** The command that the hint names, as a user would type it. */
+function commandIn(hint: string): string {
+  return /`petstore ([^`]+)`/.exec(hint)?.[1]?.replace('https://HOST/v1', service.url) ?? expect.unreachable(hint);
+}
+
+function expectNoDuplicates(): void {
   const names = created.map(({ name }) => name);
   expect(names).toEqual([...new Set(names)]);
+}
+
+test.each<Row>([
+  [
+    'a wrong key in the active profile',
+    () => [login(['--no-verify'], BAD), write('rows.csv', 'name\ndog\n')],
+    'categories import rows.csv --yes',
+    3,
+    'run `petstore auth login -p staging` to save a valid key',
+  ],
+  [
+    'a login without a base URL',
+    nothing,
+    'auth login -p ci',
+    3,
+    'run `petstore auth login -p ci --url https://HOST/v1`',
+  ],
+  [
+    'an unknown profile',
+    nothing,
+    'quota -p nope',
+    2,
+    'run `petstore auth login -p nope --url https://HOST/v1` to create it',
+  ],
+])('after the command that the hint about %s names, the failed command succeeds', async (...row) => {
+  const [, , line, , hint] = row;
+  await fail(row, runBuilt);
+  expect(await runBuilt(commandIn(hint))).toMatchObject({ code: 0 });
+  expect(await runBuilt(line)).toMatchObject({ code: 0 });
+  expectNoDuplicates();
+});
+
+const setBadKey = set({ PETSTORE_API_KEY: BAD });
+const setGoodKey = set({ PETSTORE_API_KEY: GOOD });
+
+test.each<[...Row, follow: () => unknown]>([
+  ['a wrong PETSTORE_API_KEY', setBadKey, 'categories list', 3, 'set PETSTORE_API_KEY to a valid key', setGoodKey],
+  ['a wrong key, found by doctor', setBadKey, 'doctor', 3, 'set PETSTORE_API_KEY to a valid key', setGoodKey],
+  [
+    "a wrong key from the profile's key command",
+    () => [print(BAD)(), login(['--no-verify', '--key-command', printer()])],
+    'quota --refresh -p staging',
+    3,
+    'make the key command from profile "staging" print a valid key',
+    print(GOOD),
+  ],
+  [
+    'a wrong key from PETSTORE_API_KEY_COMMAND',
+    () => [print(BAD)(), set({ PETSTORE_API_KEY_COMMAND: printer() })()],
+    'api GET categories',
+    3,
+    'make the key command from PETSTORE_API_KEY_COMMAND print a valid key',
+    print(GOOD),
+  ],
+  [
+    'a key command whose program is missing',
+    () => login(['--no-verify', '--key-command', 'no-such-program']),
+    LIST,
+    3,
+    'correct the key command from profile "staging" so that it prints only the API key',
+    () => login(),
+  ],
+  [
+    'a state directory that cannot be created',
+    () => [write('file', ''), setState('file/state')()],
+    'categories list -p sandbox',
+    9,
+    'set PETSTORE_STATE_DIR to a directory that you can write to',
+    setState('new'),
+  ],
+])('after the action that the hint about %s names, the failed command succeeds', async (...row) => {
+  const [what, given, line, code, hint, follow] = row;
+  await fail([what, given, line, code, hint]);
+  await follow();
+  expect(await run(line)).toMatchObject({ code: 0 });
+});
+
+test.each<[...Row, again: string]>([
+  ['a mistyped profile', nothing, 'categories list -p stagin', 2, 'did you mean "staging"?', LIST],
+  ['a command in place of its group', nothing, 'whoami', 2, 'did you mean `petstore auth status`?', 'auth status'],
+  [
+    'a name without its option',
+    nothing,
+    "categories create 'guinea pig' --description x",
+    2,
+    'use --name',
+    "categories create --name 'guinea pig' --description x",
+  ],
+  [
+    'a path without its method',
+    nothing,
+    'api categories',
+    2,
+    'pass a method and a path, for example GET categories',
+    'api GET categories',
+  ],
+  [
+    'a path with the version',
+    nothing,
+    'api GET /v1/categories',
+    4,
+    'leave out /v1, in which the base URL ends',
+    'api GET /categories',
+  ],
+  [
+    'a body from a file',
+    () => write('my dog.json', '{"name":"dog"}'),
+    "api POST categories -d '@my dog.json'",
+    2,
+    "to read the body from a file, use `--input 'my dog.json'`",
+    "api POST categories --input 'my dog.json'",
+  ],
+])('the command line that the hint about %s asks for succeeds', async (...row) => {
+  const [what, given, line, code, hint, again] = row;
+  await fail([what, given, line, code, hint]);
+  expect(await run(again)).toMatchObject({ code: 0 });
+  expectNoDuplicates();
+});
+
+test('a read that timed out succeeds with the longer --timeout of the hint', async () => {
+  const given = answer(() => 'silence');
+  await fail(['', given, `${LIST} --timeout 200ms --max-retries 0`, 6, 'try again with a longer --timeout']);
+  override = undefined;
+  expect(await run(`${LIST} --timeout 10s`)).toMatchObject({ code: 0 });
+});
+
+test.each<[...Row, shows: RegExp]>([
+  [
+    'a login to the sandbox',
+    nothing,
+    'auth login -p sandbox',
+    2,
+    'run `petstore categories list -p sandbox`',
+    /No categories found/,
+  ],
+  [
+    'a damaged profile',
+    () => damage('profile-staging'),
+    LIST,
+    9,
+    'run `petstore auth logout -p staging --delete` to delete the profile',
+    /Deleted profile "staging"/,
+  ],
+  [
+    'a damaged active.json beside a damaged profile',
+    () => damage('profile-staging', 'active'),
+    'auth status',
+    9,
+    'run `petstore auth switch production` to set the active profile again',
+    /Profile "production" is now active/,
+  ],
+  [
+    'a create whose response is lost',
+    lose,
+    "categories create --name 'guinea pig' -p staging",
+    8,
+    LOOKUP,
+    /guinea pig/,
+  ],
+  ['a raw create whose response is lost', lose, CREATE, 8, LOOKUP, /guinea pig/],
+  [
+    'an unreachable service',
+    () => service.close(),
+    `${LIST} --max-retries 0`,
+    6,
+    'run `petstore doctor -p staging` to check the connection',
+    /connection refused \(TCP\)\s+hint: check the host and port in the base URL/,
+  ],
+  [
+    'an HTML page instead of a list',
+    answer(() => ({ body: '<html>' })),
+    LIST,
+    7,
+    'run `petstore auth status -p staging` to check the base URL',
+    /staging +http:\/\/127.0.0.1:\d+\/v1/,
+  ],
+])('the command that the hint about %s names shows the cause', async (...row) => {
+  const [what, given, line, code, hint, shows] = row;
+  await fail([what, given, line, code, hint], runBuilt);
+  const { out, err } = await runBuilt(commandIn(hint));
+  expect(out + err).toMatch(shows);
+  expectNoDuplicates();
 });
