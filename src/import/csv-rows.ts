@@ -1,8 +1,9 @@
 // Rows from CSV and TSV (RFC 4180): a header with `name` and optionally `description`, in any case and order.
 import { CsvError, parse } from 'csv-parse/sync';
 import { invalidValue } from '../check-options.ts';
-import type { RowOptions, RowValidator } from './validate-row.ts';
-import { quoted, unusable } from './validate-row.ts';
+import { closestMatch } from '../did-you-mean.ts';
+import type { RowOptions, RowValidator } from './row-validator.ts';
+import { ignoreHint, quoted, unusableError } from './row-validator.ts';
 
 const MOST_NAMED = 20;
 /** Words of the usual headings, by which a first line is recognized as a header. */
@@ -31,10 +32,12 @@ export function readDelimited(source: string, usual: string | undefined, validat
   const skipped = separatorLine === '' ? 0 : 1;
   // `""` is an empty description, an empty cell a missing one.
   const hasEmptyText = text.includes('""');
+  const delimiter = parseDelimiter(validator.options.delimiter) ?? usual ?? separator ?? detectDelimiter(text);
   let header: Header | undefined;
+  let linesRead = 0;
   try {
     parse(text, {
-      delimiter: parseDelimiter(validator.options.delimiter) ?? usual ?? separator ?? detectDelimiter(text),
+      delimiter,
       // Old Macintosh files end lines with a lone CR.
       record_delimiter: text.includes('\n') ? ['\r\n', '\n'] : '\r',
       relax_column_count: true,
@@ -42,6 +45,7 @@ export function readDelimited(source: string, usual: string | undefined, validat
       // Only if needed: it takes five times as long as the rest.
       cast: hasEmptyText && ((value, { quoting }) => (value === '' && !quoting ? undefined : value)),
       on_record: (values: Cells, { lines }) => {
+        linesRead = lines;
         const cells = hasEmptyText ? values : values.map((value) => value || undefined);
         const line = firstLine(cells, lines) + skipped;
         if (header) addRecord(cells, line, header, validator);
@@ -50,10 +54,26 @@ export function readDelimited(source: string, usual: string | undefined, validat
       },
     });
   } catch (error) {
-    throw error instanceof CsvError
-      ? validator.fatal(explain(error.code), Number(error['lines'] ?? 1) + skipped)
-      : error;
+    if (!(error instanceof CsvError)) throw error;
+    const line = Number(error['lines'] ?? 1);
+    const unread = text.split('\n').slice(linesRead, line).join('\n');
+    const opened = error.code === 'INVALID_OPENING_QUOTE' ? line : linesRead + openingLine(unread, delimiter);
+    throw validator.fatalError(explain(error.code, opened === line ? undefined : line + skipped), opened + skipped);
   }
+}
+
+// Returns the line, from 1, of the opening quote of the first field whose closing quote is missing or precedes other text.
+function openingLine(text: string, delimiter: string): number {
+  const afterField = [delimiter, '\r', '\n'];
+  let opened = -1;
+  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at + 1)) {
+    const next = text[at + 1] ?? '';
+    if (opened < 0) opened = at;
+    else if (next === '"') at++;
+    else if (afterField.includes(next)) opened = -1;
+    else break;
+  }
+  return text.slice(0, opened).split('\n').length;
 }
 
 function parseDelimiter(typed: string | undefined): string | undefined {
@@ -68,7 +88,8 @@ function parseMap(typed: readonly string[] = []): ReadonlyMap<Field, string> {
   for (const mapping of typed) {
     const [, field, column = ''] = /^(name|description)=(.+)$/s.exec(mapping) ?? [];
     if (field === undefined) throw invalidValue(mapping, '--map', hint);
-    if (map.has(field as Field)) throw unusable('--map', `${field} is given twice`, `use --map ${field}=COLUMN once`);
+    if (map.has(field as Field))
+      throw unusableError('--map', `${field} is given twice`, `use --map ${field}=COLUMN once`);
     map.set(field as Field, column.trim());
   }
   return map;
@@ -93,10 +114,10 @@ function readHeader(cells: Cells, line: number, validator: RowValidator): Header
   const positionOf = (field: Field): number => {
     const wanted = map.get(field) ?? field;
     const [at = -1, another] = [...columns.keys()].filter((position) => isSame(columns[position], wanted));
-    if (another !== undefined) throw validator.fatal(`duplicate column ${quoted(wanted)} in the header`, line);
+    if (another !== undefined) throw validator.fatalError(`duplicate column ${quoted(wanted)} in the header`, line);
     if (at >= 0 || (field === 'description' && !map.has(field))) return at;
     const hint = map.has(field) ? 'use one of these columns for --map' : hintForHeader(columns, options);
-    throw validator.fatal(`no column ${quoted(wanted)}; found ${list(columns)}`, line, hint);
+    throw validator.fatalError(`no column ${quoted(wanted)}; found ${list(columns)}`, line, hint);
   };
   const [name, description] = [positionOf('name'), positionOf('description')];
   const isExtra = (column: string, at: number): boolean =>
@@ -105,8 +126,8 @@ function readHeader(cells: Cells, line: number, validator: RowValidator): Header
   if (extra.length > 0) {
     const what = extra.length === 1 ? 'column' : 'columns';
     const isText = description < 0 && extra.some((column) => DESCRIPTION.test(column));
-    const hint = isText ? mapHint('description') : `to ignore the ${what}, use --ignore-extra`;
-    throw validator.fatal(`unknown ${what} ${list(extra)}`, line, hint);
+    const hint = isText ? mapHint('description') : ignoreHint(extra.length);
+    throw validator.fatalError(`unknown ${what} ${list(extra)}`, line, hint);
   }
   return { columns, name, description };
 }
@@ -115,6 +136,8 @@ function hintForHeader(columns: readonly string[], { delimiter }: RowOptions): s
   const [only = '', ...others] = columns;
   if (others.length === 0 && delimiter) return 'check --delimiter, or omit it to detect the delimiter';
   if (others.length === 0 && /name\b.*\W|\W.*\bname/i.test(only)) return 'use --delimiter to set the field separator';
+  const misspelled = columns.find((column) => /^\w+$/.test(column) && closestMatch('name', [column.toLowerCase()]));
+  if (misspelled) return `use \`--map name=${misspelled}\``;
   if (columns.some(isUsual)) return mapHint('name');
   return 'does the file have a header line? If not, add one with a column "name"';
 }
@@ -149,9 +172,10 @@ function addRecord(cells: Cells, line: number, header: Header, validator: RowVal
   } else validator.add({ name: cells[name] ?? '', description: cells[description] }, line);
 }
 
-// Replace the parser's messages: they quote the file.
-function explain(code: string): string {
-  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'unexpected end of file (missing closing quote)';
+// Replaces the parser's messages, which quote the file.
+function explain(code: string, foundIn: number | undefined): string {
+  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'missing closing quote';
   if (code === 'INVALID_OPENING_QUOTE') return 'quote inside an unquoted field (quote the field and write "" for it)';
+  if (foundIn !== undefined) return `missing closing quote, or text after the quote in line ${foundIn}`;
   return 'text after closing quote (write "" for a quote inside a field)';
 }

@@ -1,7 +1,7 @@
 // Decodes the text of a file: detects its encoding, and rejects files that are not text.
 import { invalidValue } from '../check-options.ts';
-import type { RowValidator } from './validate-row.ts';
-import { unusable } from './validate-row.ts';
+import type { RowValidator } from './row-validator.ts';
+import { unusableError } from './row-validator.ts';
 
 export interface InputFile {
   /** Its quoted name or `stdin`, for messages. */
@@ -35,8 +35,10 @@ export function decodeText({ bytes, label }: InputFile, validator: RowValidator)
   const typed = validator.options.encoding;
   const start = bytes.toString('hex', 0, 8);
   const [, is, hint] = NO_TEXT.find(([first]) => start.startsWith(first)) ?? [];
-  if (is && bytes.includes('xl/workbook')) throw unusable(label, 'is an Excel workbook', SAVE_AS_CSV);
-  if (is) throw unusable(label, is, hint as string);
+  if (is && bytes.includes('xl/workbook')) throw unusableError(label, 'is an Excel workbook', SAVE_AS_CSV);
+  if (is) throw unusableError(label, is, hint as string);
+  if (/^(?:00){4}/.test(start))
+    throw unusableError(label, 'is not a text file', 'check the program that wrote the file');
   const marked = BYTE_ORDER_MARKS[start.slice(0, 4)];
   const encoding = marked ?? typed ?? 'utf-8';
   const decoder = decoderOf(encoding);
@@ -49,7 +51,7 @@ export function decodeText({ bytes, label }: InputFile, validator: RowValidator)
   }
   const lines = decoder.decode(bytes).split('\n');
   const line = Math.max(1, lines.findIndex((text) => text.includes('\ufffd')) + 1);
-  throw validator.fatal(`the text is not valid ${encoding.toUpperCase()}`, line, hintFor(start, marked, typed));
+  throw validator.fatalError(`the text is not valid ${encoding.toUpperCase()}`, line, hintFor(start, marked, typed));
 }
 
 function decoderOf(encoding: string) {

@@ -76,7 +76,7 @@ const UNITS: Readonly<Record<number, string>> = { 1: 'second', 60: 'minute', 360
 export function formatEstimate({ ms, limit, windowMs }: Estimate): string {
   if (limit === null) return 'unknown';
   if (ms === null) return 'unknown until the rate limit resets';
-  if (ms === 0) return 'no wait, the quota is sufficient';
+  if (ms === 0) return 'no wait for the rate limit';
   const seconds = Math.round((windowMs ?? 0) / 1000);
   const per = seconds === 0 ? 'window' : (UNITS[seconds] ?? formatDuration(seconds * 1000));
   return `${formatRough(ms)} at ${formatCount(limit, 'request')} per ${per}`;

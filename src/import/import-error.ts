@@ -3,7 +3,7 @@ import { PetstoreError } from '../errors.ts';
 import { formatCount, formatNumber } from '../format.ts';
 import { statusTraits } from '../http/retry.ts';
 import type { ImportDocument } from './results.ts';
-import { quoted } from './validate-row.ts';
+import { quoted } from './row-validator.ts';
 
 const MOST_NAMED = 5;
 const COMPARE = 'compare the list of categories with the file';

@@ -7,8 +7,8 @@ import { PetstoreError, systemReason } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { InputFile } from './decode-text.ts';
 import { decodeText } from './decode-text.ts';
-import type { FileRow, RowOptions } from './validate-row.ts';
-import { RowValidator, unusable } from './validate-row.ts';
+import type { FileRow, RowOptions } from './row-validator.ts';
+import { RowValidator, unusableError } from './row-validator.ts';
 
 /** The largest input, in bytes; at 100,000 requests a day a larger one takes weeks. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -23,13 +23,15 @@ export async function readInputFile(
   context: { readonly cwd: string; readonly stdin: Input },
 ): Promise<InputFile> {
   const label = file === '-' ? 'stdin' : `"${escapeControls(file)}"`;
-  if (file === '-' && context.stdin.isTTY) throw unusable(label, 'is a terminal', 'pass a file, or pipe data to stdin');
+  if (file === '-' && context.stdin.isTTY)
+    throw unusableError(label, 'is a terminal', 'pass a file, or pipe data to stdin');
+  if (/^https?:\/\//i.test(file)) throw unusableError(label, 'is a URL', 'download the file first');
   const chunks: Uint8Array[] = [];
   let total = 0;
   try {
     for await (const chunk of file === '-' ? context.stdin.read() : await openFile(file, context, label)) {
       total += chunk.length;
-      if (total > MAX_BYTES) throw unusable(label, 'is larger than 64 MiB', 'split it into smaller files');
+      if (total > MAX_BYTES) throw unusableError(label, 'is larger than 64 MiB', 'split it into smaller files');
       chunks.push(chunk);
     }
   } catch (error) {
@@ -54,7 +56,7 @@ async function openFile(
   if (stats.isFile()) return handle.createReadStream();
   await handle.close();
   const what = stats.isDirectory() ? 'is a directory' : 'is not a regular file';
-  throw unusable(label, what, 'pass a file, or - to read stdin');
+  throw unusableError(label, what, 'pass a file, or - to read stdin');
 }
 
 /** @throws PetstoreError `usage` with every invalid row in `problems` */
@@ -64,16 +66,15 @@ export async function readRows(file: InputFile, options: RowOptions): Promise<re
   // `[]` or a header alone is an empty list, but an empty file is an error: a command before the pipe may have failed.
   const [start] = text.trimStart();
   if (start === undefined) {
-    const format = 'use a JSON array, NDJSON, or CSV or TSV with a header row';
-    const hint = file.label === 'stdin' ? 'check the command that writes to stdin' : format;
-    throw unusable(file.label, 'contains no rows', hint);
+    const writer = file.label === 'stdin' ? 'command that writes to stdin' : 'program that wrote the file';
+    throw unusableError(file.label, 'is empty', `check the ${writer}`);
   }
   const format = KNOWN_EXTENSIONS.includes(file.extension) ? file.extension.slice(1) : detectFormat(start);
   if (format === 'csv' || format === 'tsv') {
     const { readDelimited } = await import('./csv-rows.ts');
     readDelimited(text, format === 'tsv' ? '\t' : undefined, validator);
-  } else if (options.map) throw unusable('--map', 'requires a CSV or TSV file', 'rename the fields in the file');
-  else if (options.delimiter) throw unusable('--delimiter', 'cannot be used with a JSON file', 'omit --delimiter');
+  } else if (options.map) throw unusableError('--map', 'requires a CSV or TSV file', 'rename the fields in the file');
+  else if (options.delimiter) throw unusableError('--delimiter', 'cannot be used with a JSON file', 'omit --delimiter');
   else if (format === 'json') readJsonArray(text, validator);
   else readNdjson(text, validator);
   validator.check();
@@ -88,7 +89,7 @@ function detectFormat(start: string): string {
 function readNdjson(text: string, validator: RowValidator): void {
   for (const [at, line] of text.split('\n').entries()) {
     // One error instead of one for each line of an indented object.
-    if (line.trim() === '{') throw validator.fatal('expected an array of objects, or one object per line', at + 1);
+    if (line.trim() === '{') throw validator.fatalError('expected an array of objects, or one object per line', at + 1);
     if (line.trim() !== '') validator.addJson(line, at + 1);
   }
 }
@@ -99,7 +100,7 @@ function readJsonArray(text: string, validator: RowValidator): void {
   let from = text.length - text.trimStart().length + 1;
   let firstLine = 0;
   let line = text.slice(0, from).split('\n').length;
-  if (text[from - 1] !== '[') throw validator.fatal('expected an array of objects, [{"name": …}, …]', line);
+  if (text[from - 1] !== '[') throw validator.fatalError('expected an array of objects, [{"name": …}, …]', line);
   let depth = 1;
   let inString = false;
   for (let at = from; at < text.length; at++) {
@@ -110,10 +111,10 @@ function readJsonArray(text: string, validator: RowValidator): void {
       else if (char === '"') inString = false;
     } else if (' \n\r\t'.includes(char)) {
     } else if (depth === 0) {
-      throw validator.fatal('unexpected text after the array', line);
+      throw validator.fatalError('unexpected text after the array', line);
     } else if (depth === 1 && (char === ',' || char === ']')) {
       if (firstLine > 0) validator.addJson(text.slice(from, at), firstLine);
-      else if (char === ',' || validator.count > 0) throw validator.fatal('not valid JSON (trailing comma)', line);
+      else if (char === ',' || validator.count > 0) throw validator.fatalError('not valid JSON (trailing comma)', line);
       if (char === ']') depth = 0;
       from = at + 1;
       firstLine = 0;
@@ -125,5 +126,5 @@ function readJsonArray(text: string, validator: RowValidator): void {
       else if ((char === '}' || char === ']') && depth > 1) depth--;
     }
   }
-  if (depth > 0) throw validator.fatal('unexpected end of file (missing "]")', line);
+  if (depth > 0) throw validator.fatalError('unexpected end of file (missing "]")', line);
 }

@@ -5,9 +5,9 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { NewCategory } from '../../src/api/types.ts';
 import { PetstoreError } from '../../src/errors.ts';
+import { lookAlikes, repeatedNames } from '../../src/import/name-warnings.ts';
+import type { RowOptions } from '../../src/import/row-validator.ts';
 import { readInputFile, readRows } from '../../src/import/rows.ts';
-import type { RowOptions } from '../../src/import/validate-row.ts';
-import { lookAlikes, repeatedNames } from '../../src/import/validate-row.ts';
 import { hasDevices } from '../support/capabilities.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -73,10 +73,10 @@ test('CSV rows keep quotes, line breaks, tabs, lone CRs, emoji and U+FFFD', asyn
 
 test.each([
   ['stdin', 'check the command that writes to stdin'],
-  ['a.csv', 'use a JSON array, NDJSON, or CSV or TSV with a header row'],
+  ['a.csv', 'check the program that wrote the file'],
 ])('an empty %s has the hint "%s"', async (label, hint) => {
   const reading = readRows({ label, extension: '', bytes: Buffer.alloc(0) }, { ignoreExtra: false });
-  await expect(reading).rejects.toMatchObject({ message: `${label} contains no rows`, hint });
+  await expect(reading).rejects.toMatchObject({ message: `${label} is empty`, hint });
 });
 
 test('every bad row is reported with its first line', async () => {
@@ -96,7 +96,7 @@ test('every bad row is reported with its first line', async () => {
     '[\n{"name":"a"},\n{"name":5},\n\n{"nam":"b"}, {"name":"c","description":[]},{},\n7, {"name":"\\ud800"}]';
   expect((await failure(json)).facts.problems?.map(({ line, row, message }) => [line, row, message])).toEqual([
     [3, 2, 'name must be a string'],
-    [5, 3, 'unknown field "nam"'],
+    [5, 3, 'name is missing; unknown field "nam"'],
     [5, 4, 'description must be a string'],
     [5, 5, 'name is missing'],
     [6, 6, 'expected an object with "name"'],
@@ -116,10 +116,11 @@ test('the message about more than twenty problems names twenty, and the JSON err
   expect([lines.length, lines[0]]).toEqual([22, 'it has 1,052 problems']);
   expect(lines.slice(-2)).toEqual(['  line 21 (row 20): name is blank', '  and 1,032 other problems']);
   expect(facts.problems).toHaveLength(1052);
+  expect((await failure(`name\n${'" "\n'.repeat(20)}`)).message).toMatch(/\n {2}line 21 \(row 20\): name is blank$/);
 });
 
 test.each<[string, string | Uint8Array, Given, string]>([
-  ['a file of blank lines', ' \n\n', {}, 'contains no rows'],
+  ['a file of blank lines', ' \n\n', {}, 'it is empty'],
   ['an unfinished array', '[{"name":"a"},\n{"name":"b"}', {}, 'line 2: unexpected end of file (missing "]")'],
   ['an unfinished string', '[{"name":"a', {}, 'line 1: unexpected end of file'],
   ['text after the array', '[{"name":"a"}]\n,', {}, 'line 2: unexpected text after the array'],
@@ -133,7 +134,27 @@ test.each<[string, string | Uint8Array, Given, string]>([
   ['a .json file with a web page', '\n<html>', { extension: '.json' }, 'line 2: expected an array of objects'],
   ['a trailing comma', '[{"name":"a"},\n]', {}, 'line 2: not valid JSON (trailing comma)'],
   ['an extra bracket', '[{"name":"a"}}]', {}, 'line 1 (row 1): not valid JSON'],
-  ['a quoted field without its closing quote', 'name\n"a\nb', {}, 'missing closing quote'],
+  ['a quoted field without its closing quote', 'name\n"c\nd"\n"a""\nb\n', {}, 'line 4: missing closing quote'],
+  [
+    'a closing quote that a later quoted field seems to have',
+    'sep=,\nname,description\n"dog,x\ncat,"y"\n',
+    {},
+    'line 3: missing closing quote, or text after the quote in line 4',
+  ],
+  ['a file of zero bytes', '\0'.repeat(5), {}, 'it is not a text file'],
+  ['a row of zero bytes', `name\na\n${'\0'.repeat(5)}\n`, {}, 'line 3 (row 2): name is blank'],
+  [
+    'a row that repeats a name with another description',
+    'name,description\nfox,Vulpes\n"c\nd",\nfox,Red\n',
+    {},
+    'line 5 (row 3): "fox" has another description in line 2',
+  ],
+  [
+    'a row that repeats a name without its description',
+    '[{"name":"a","description":"b"},\n{"name":"a"}]',
+    {},
+    'line 2',
+  ],
   ['a quote inside an unquoted field', 'name\na"b\n', {}, 'line 2: quote inside an unquoted field'],
   ['text after a closing quote', 'name\n"a"b\n', {}, 'line 2: text after closing quote'],
   ['a duplicate column', 'name,Name\na,b\n', {}, 'duplicate column "name" in the header'],
@@ -207,11 +228,12 @@ test.each<[header: string, Given, string, string]>([
   ['Art;Text', {}, 'no column "name"; found "Art", "Text"', CHOOSE],
   ['Art des Tiers;x', {}, 'no column "name"; found "Art des Tiers", "x"', CHOOSE],
   ['dog', {}, 'no column "name"; found "dog"', ASK],
+  ['Nmae;Text', {}, 'no column "name"; found "Nmae", "Text"', 'use `--map name=Nmae`'],
   ['dog,brown', {}, 'no column "name"; found "dog", "brown"', ASK],
   ['name,description', { delimiter: ';' }, 'no column "name"; found "name,description"', CHECK],
   ['name^text', {}, 'no column "name"; found "name^text"', 'use --delimiter to set the field separator'],
   ['Name;Beschreibung;Nr', {}, 'unknown columns "Beschreibung", "Nr"', DESCRIPTION],
-  ['name,color', {}, 'unknown column "color"', 'to ignore the column, use --ignore-extra'],
+  ['name,color', {}, 'unknown column "color"', 'use --ignore-extra to ignore it'],
   [
     'Name;Text',
     { map: ['name=Titel'] },
@@ -240,6 +262,10 @@ test('a missing file, a directory and a terminal are rejected, and only tabs del
     hint: 'pass a file, or - to read stdin',
   });
   await expect(readInputFile('-', world)).rejects.toThrow('stdin is a terminal');
+  await expect(readInputFile('https://x.example/a.csv', world)).rejects.toMatchObject({
+    message: '"https://x.example/a.csv" is a URL',
+    hint: 'download the file first',
+  });
   const file = await readInputFile('Some.TSV', world);
   expect(await rowsOf(file, { ignoreExtra: false })).toEqual([{ name: 'a, b' }]);
 });
@@ -268,7 +294,7 @@ test('a file or a pipe of more than 64 MiB is rejected before it is read complet
 test('names that differ only in case, spaces or Unicode form are named in one line', () => {
   const rows = ['cat', 'Cat', 'dog', 'dog\u00a0', 'é', 'e\u0301', 'ant', 'ANT', 'cat', 'bat'].map((name) => ({ name }));
   expect(lookAlikes(rows)).toBe(
-    'names differ only in case, spaces or Unicode form: "cat" and "Cat", "dog" and "dog\u00a0", "é" and "e\u0301", and 1 more',
+    'names that differ only in case, spaces or Unicode form become separate categories: "cat" and "Cat", "dog" and "dog\u00a0", "é" and "e\u0301", and 1 more',
   );
   expect(lookAlikes(rows.slice(0, 1))).toBeUndefined();
 });
@@ -276,8 +302,8 @@ test('names that differ only in case, spaces or Unicode form are named in one li
 test.each<[string, string | undefined]>([
   ['name,description\nfox,\ncat,\n"fox",\n\nFox,\n', '1 row repeats a name and is skipped: line 4 "fox"'],
   [
-    'name,description\nfox,Vulpes\n"a\nb",\nfox,\nfox,Vulpes\n"a\nb",\nfox,Red\n',
-    '4 rows repeat a name and are skipped: line 5 "fox", line 6 "fox", line 7 "a\nb", and 1 more; the first description of a name is used',
+    'name,description\nfox,Vulpes\n"a\nb",""\nfox,Vulpes\nfox,Vulpes\n"a\nb",\nfox,Vulpes\n',
+    '4 rows repeat a name and are skipped: line 5 "fox", line 6 "fox", line 7 "a\nb", and 1 more',
   ],
   ['[{"name":"fox"},\n\n{"name":"cat"}, {"name":"fox"\n}]', '1 row repeats a name and is skipped: line 3 "fox"'],
   ['{"name":"fox"}\n{"name":"cat"}', undefined],

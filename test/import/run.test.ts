@@ -16,7 +16,7 @@ const namesOf = (rows: readonly NewCategory[]): string[] => rows.map(({ name }) 
 const namesAt = (it: FakeImport): string[] => namesOf(it.service.items);
 
 test('each name is created once, and rows that repeat one are skipped, with two lists and no wait', async () => {
-  const it = importOf([...named('dog', 'cat', 'dog'), { name: 'cat', description: 'Felis' }, { name: 'Dog' }]);
+  const it = importOf([...named('dog', 'cat', 'dog'), { name: 'cat' }, { name: 'Dog' }]);
   it.service.add({ name: 'dog' });
   it.service.add({ name: 'dog' });
   const result = await it.run();

@@ -10,12 +10,12 @@ import { importError } from '../../import/import-error.ts';
 import type { ListOptions } from '../../import/list.ts';
 import { firstList } from '../../import/list.ts';
 import { openLock } from '../../import/lock.ts';
+import { differingDescriptions, lookAlikes, repeatedNames } from '../../import/name-warnings.ts';
 import { ImportResults } from '../../import/results.ts';
+import type { RowOptions } from '../../import/row-validator.ts';
 import { readInputFile, readRows } from '../../import/rows.ts';
 import type { RunOptions, RunResult } from '../../import/run.ts';
 import { runImport } from '../../import/run.ts';
-import type { RowOptions } from '../../import/validate-row.ts';
-import { lookAlikes, repeatedNames } from '../../import/validate-row.ts';
 import type { Session } from '../../session.ts';
 import type { ImportData, Preview } from './import-view.ts';
 import { importView } from './import-view.ts';
@@ -31,7 +31,7 @@ export const importAction: Action<ImportOptions, ImportData> = {
     const { context, progress, stateDir, warn } = session;
     const { args, clock, signal } = context;
     const rows = await readRows(await readInputFile(file, context), options);
-    for (const warning of [repeatedNames(rows), lookAlikes(rows)]) if (warning !== undefined) await warn(warning);
+    for (const warning of [repeatedNames(rows), lookAlikes(rows)]) if (warning) await warn(warning);
     if (options.dryRun) return preview(session, rows);
     // The prompt comes before the lock, so that an open prompt does not block other imports.
     if (!options.yes) await confirm(session, rows, file);
@@ -43,10 +43,9 @@ export const importAction: Action<ImportOptions, ImportData> = {
       const { results, stop } = await send(session, { rows, lock, concurrency: options.concurrency });
       progress.status(undefined);
       const document = results.document();
-      // The service cannot update categories.
-      const differing = document.skipped.filter(({ differs }) => differs).length;
-      const have = formatCount(differing, 'existing category has', 'existing categories have');
-      if (differing > 0) await warn(`${have} a different description and cannot be updated`);
+      const differing = document.skipped.filter(({ differs }) => differs).map(({ name }) => name);
+      const warning = differingDescriptions(differing);
+      if (warning) await warn(warning);
       return { document, failure: importError(document, stop, file === '-' ? undefined : args) };
     } finally {
       // If the release cannot be recorded, the next run detects that this process has ended.
@@ -95,7 +94,7 @@ async function preview(session: Session, rows: readonly NewCategory[]): Promise<
 // Asks on a terminal, with the figures of a dry run.
 async function confirm(session: Session, rows: readonly NewCategory[], file: string): Promise<void> {
   const { env, stdin, stderr } = session.context;
-  const { baseUrl, keySource } = await session.target();
+  const { baseUrl, keySource, profile, urlSource } = await session.target();
   if (env['CI'] || !stderr.isTTY || keySource === 'sandbox') return;
   if (file === '-') {
     // Rows from stdin leave no stdin to answer a prompt.
@@ -107,7 +106,8 @@ async function confirm(session: Session, rows: readonly NewCategory[], file: str
   if (toCreate.length === 0) return;
   const { askYesNo } = await import('../../output/prompt.ts');
   const what = formatCount(toCreate.length, 'category', 'categories');
-  const question = `Create ${what} at ${baseUrl} (estimated time: ${formatEstimate(estimate)})?`;
+  const from = urlSource === 'environment' ? '' : `profile ${profile}, `;
+  const question = `Create ${what} at ${baseUrl} (${from}${formatEstimate(estimate)})?`;
   if (!(await askYesNo(session.context, escapeControls(question))))
     throw new PetstoreError('interrupted', 'canceled', { silent: true });
 }

@@ -105,7 +105,7 @@ test.runIf(hasPty)(
     const steps = [{ after: 'Create 3', send: 'n\r' }];
     const no = await inTerminal(first, ['categories', 'import', 'rows.csv'], { steps, columns: 120 });
     expect([no.code, no.cooked, listed()]).toEqual([130, true, []]);
-    expect(no.screen).toContain(`Create 3 categories at ${url} (estimated time: `);
+    expect(no.screen).toContain(`Create 3 categories at ${url} (profile `);
     expect(no.screen).not.toContain('error:');
   },
 );

@@ -3,13 +3,12 @@ import type { NewCategory } from '../api/types.ts';
 import type { Problem } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import { formatCount, formatNumber } from '../format.ts';
+import { formatCount } from '../format.ts';
 
 /** `id` is accepted because `categories list` prints it, but it is never sent. */
 const KNOWN_FIELDS = new Set(['id', 'name', 'description']);
 /** The number of problems in a message; `problems` has all of them. */
 const SHOWN = 20;
-const MOST_NAMED = 3;
 
 /** The values of the options for reading a file. */
 export interface RowOptions {
@@ -28,6 +27,8 @@ export class RowValidator {
   readonly options: RowOptions;
   readonly #label: string;
   readonly #problems: Problem[] = [];
+  /** The first row with each name. */
+  readonly #firsts = new Map<string, FileRow>();
 
   /** @param label names the file in messages */
   constructor(label: string, options: RowOptions) {
@@ -60,8 +61,15 @@ export class RowValidator {
       return;
     }
     const { name, description } = value as { name: string; description?: string | null };
+    const first = this.#firsts.get(name);
+    if (first && (first.description ?? '') !== (description ?? '')) {
+      this.addInvalid(`${quoted(name)} has another description in line ${first.line}`, line);
+      return;
+    }
     // Many exporters write null for a missing value.
-    this.rows.push(description == null ? { name, line } : { name, description, line });
+    const row = description == null ? { name, line } : { name, description, line };
+    if (!first) this.#firsts.set(name, row);
+    this.rows.push(row);
   }
 
   addInvalid(message: string, line: number): void {
@@ -69,7 +77,7 @@ export class RowValidator {
   }
 
   /** @returns the error to throw if the rest of the file cannot be read */
-  fatal(message: string, line: number, hint?: string): PetstoreError {
+  fatalError(message: string, line: number, hint?: string): PetstoreError {
     this.#problems.push({ line, message: escapeControls(message) });
     return this.#error(hint);
   }
@@ -93,63 +101,33 @@ export class RowValidator {
 }
 
 function hintFor(problems: readonly Problem[]): string {
-  return problems.every(({ message }) => /^unknown | column without a name$/.test(message))
-    ? 'use --ignore-extra to ignore unknown columns and fields'
-    : 'correct the file and run the same command again';
+  const isExtra = problems.every(({ message }) => /^unknown field | column without a name$/.test(message));
+  return isExtra ? ignoreHint(problems.length) : 'correct the file and run the same command again';
+}
+
+export function ignoreHint(count: number): string {
+  return `use --ignore-extra to ignore ${count === 1 ? 'it' : 'them'}`;
 }
 
 function problemOf(value: unknown, ignoreExtra: boolean): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'expected an object with "name"';
-  const unknown = ignoreExtra ? undefined : Object.keys(value).find((field) => !KNOWN_FIELDS.has(field));
-  if (unknown !== undefined) return `unknown field ${quoted(unknown)}`;
+  const extra = ignoreExtra ? undefined : Object.keys(value).find((field) => !KNOWN_FIELDS.has(field));
+  const unknown = extra === undefined ? undefined : `unknown field ${quoted(extra)}`;
   const { name, description } = value as Readonly<Record<string, unknown>>;
-  if (name === undefined) return 'name is missing';
+  // The unknown field may be the misspelled name.
+  if (name === undefined) return unknown ? `name is missing; ${unknown}` : 'name is missing';
+  if (unknown) return unknown;
   if (typeof name !== 'string') return 'name must be a string';
-  if (name.trim() === '') return 'name is blank';
+  if (/^[\s\0]*$/.test(name)) return 'name is blank';
   if (typeof (description ?? '') !== 'string') return 'description must be a string';
-  const halved = Object.entries({ name, description }).find(([, text]) => /\p{Surrogate}/u.test(String(text)));
-  return halved && `${halved[0]} contains an unpaired surrogate`;
+  if (/\p{Surrogate}/u.test(name)) return 'name contains an unpaired surrogate';
+  if (/\p{Surrogate}/u.test(String(description))) return 'description contains an unpaired surrogate';
+  return undefined;
 }
 
 /** @param label what cannot be used, for example `stdin` */
-export function unusable(label: string, problem: string, hint: string): PetstoreError {
+export function unusableError(label: string, problem: string, hint: string): PetstoreError {
   return new PetstoreError('usage', `${label} ${problem}`, { hint });
-}
-
-/** A warning about names that differ from each other only in case, spaces or Unicode form. */
-export function lookAlikes(rows: readonly NewCategory[]): string | undefined {
-  const firsts = new Map<string, string>();
-  const pairs = new Set<string>();
-  for (const { name } of rows) {
-    const key = name.normalize('NFKC').replace(/\s+/g, ' ').trim().toLowerCase();
-    const first = firsts.get(key) ?? name;
-    firsts.set(key, first);
-    if (first !== name) pairs.add(`${quoted(first)} and ${quoted(name)}`);
-  }
-  return pairs.size === 0 ? undefined : `names differ only in case, spaces or Unicode form: ${listed([...pairs])}`;
-}
-
-/** A warning about rows that repeat the name of an earlier one. */
-export function repeatedNames(rows: readonly FileRow[]): string | undefined {
-  const firsts = new Map<string, FileRow>();
-  const repeats: string[] = [];
-  let differ = '';
-  for (const row of rows) {
-    const { name, description, line } = row;
-    const first = firsts.get(name);
-    if (!first) firsts.set(name, row);
-    else repeats.push(`line ${line} ${quoted(name)}`);
-    if (first && description !== undefined && description !== first.description)
-      differ = '; the first description of a name is used';
-  }
-  const what = repeats.length === 1 ? 'row repeats a name and is' : 'rows repeat a name and are';
-  const count = formatNumber(repeats.length);
-  return repeats.length === 0 ? undefined : `${count} ${what} skipped: ${listed(repeats)}${differ}`;
-}
-
-function listed(some: readonly string[]): string {
-  const more = some.length > MOST_NAMED ? `, and ${formatNumber(some.length - MOST_NAMED)} more` : '';
-  return `${some.slice(0, MOST_NAMED).join(', ')}${more}`;
 }
 
 /** Quotes text from the file for a message, cut to 40 characters. */
