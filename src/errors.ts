@@ -24,6 +24,8 @@ export interface Hint {
 export interface ErrorFacts extends Hint {
   readonly code?: string | undefined;
   readonly serviceMessage?: string | undefined;
+  /** Why the outcome of a create is unknown, for a message about several. */
+  readonly problem?: string | undefined;
   readonly status?: number | undefined;
   readonly retryAt?: number | undefined;
   /** Default: `perhaps` for the kinds `unknown_outcome` and `internal`, otherwise `no`. */

@@ -99,7 +99,8 @@ function networkHint({ reason, code }: TransportError, timeout: string): Hint | 
 /** The error of a request that may have been processed; its hint says how to check. */
 export function unknownOutcome(request: HttpRequest, problem: string, facts: ErrorFacts): PetstoreError {
   const { what, ...hint } = describeUncertain(request);
-  return new PetstoreError('unknown_outcome', `the outcome of ${what} is unknown: ${problem}`, { ...facts, ...hint });
+  const message = `the outcome of ${what} is unknown: ${problem}`;
+  return new PetstoreError('unknown_outcome', message, { ...facts, ...hint, problem });
 }
 
 // The abort reason carries the exit code.

@@ -13,7 +13,7 @@ const SPELLING = 'if a possible match is the row, use its spelling in the file b
 export interface Stop {
   readonly error: PetstoreError;
   /** It is unsafe to import the same file again, which may create rows twice: this error comes first, and its hint says so. */
-  readonly isUnsafe: boolean;
+  readonly rerunUnsafe: boolean;
 }
 
 /** The effect of a failed create on its row, and whether it ends the run because other rows would fail too. */
@@ -32,25 +32,26 @@ export function classifyError(error: unknown): {
 }
 
 /** @param isCreated this run created the categories; otherwise an earlier list showed them */
-export function listLacks(count: number, isCreated: boolean): PetstoreError {
+export function listLacksError(count: number, isCreated: boolean): PetstoreError {
   const what = `the list lacks ${formatCount(count, 'category', 'categories')} that ${count === 1 ? 'was' : 'were'}`;
   const hint = `${COMPARE} before you import it again`;
   if (isCreated) return new PetstoreError('service', `${what} just created`, { hint });
   return new PetstoreError('unknown_outcome', `cannot tell which rows exist: ${what} listed before`, { hint });
 }
 
-export function changedName(name: string, changed: string): PetstoreError {
+/** @param isRow the file has a row with that other name, too: its spelling is no remedy, and the id may be that row's */
+export function changedNameError(name: string, changed: string, isRow: boolean): PetstoreError {
   const message = `the service changed the name ${quoted(name)} to ${quoted(changed)}`;
-  const hint = "use the service's spelling of all names in the file before you import it again";
-  return new PetstoreError('service', message, { hint });
+  const hint = isRow ? COMPARE : "use the service's spelling of all names in the file";
+  return new PetstoreError('service', message, { hint: `${hint} before you import it again` });
 }
 
-export function possibleDuplicates(names: readonly string[]): PetstoreError {
+export function possibleDuplicatesError(names: readonly string[]): PetstoreError {
   const which = names.slice(0, MOST_NAMED).map(quoted).join(', ');
   return new PetstoreError('unknown_outcome', `the list shows several categories named ${which}`, { hint: COMPARE });
 }
 
-export function noValidResponse(): PetstoreError {
+export function noValidResponseError(): PetstoreError {
   return new PetstoreError('unknown_outcome', 'the service returned no valid response to several creates');
 }
 
@@ -65,17 +66,21 @@ export function importError(
   words: readonly string[] | undefined,
 ): PetstoreError | undefined {
   if (unknown.length > 0 && !(stop && outranksUnknown(stop))) {
-    return rerun(unknownRows(unknown, stop?.error), words, `look ${unknown.length === 1 ? 'it' : 'them'} up again`);
+    return rerun(
+      unknownRowsError(unknown, stop?.error),
+      words,
+      `look ${unknown.length === 1 ? 'it' : 'them'} up again`,
+    );
   }
-  if (!stop) return failed[0] && rejectedRows(failed[0], failed.length);
+  if (!stop) return failed[0] && rejectedRowsError(failed[0], failed.length);
   const { error } = stop;
   return rerun(error.kind === 'interrupted' ? interrupted(error, unknown.length > 0) : error, words, 'resume');
 }
 
 // Any other exit code would mean that nothing was changed, or that it is enough to wait.
-function outranksUnknown({ error: { kind, status = 0 }, isUnsafe }: Stop): boolean {
+function outranksUnknown({ error: { kind, status = 0 }, rerunUnsafe }: Stop): boolean {
   const isRedirect = kind === 'service' && status >= 300 && status < 400;
-  return isUnsafe || isRedirect || ['interrupted', 'auth', 'storage', 'internal'].includes(kind);
+  return rerunUnsafe || isRedirect || ['interrupted', 'auth', 'storage', 'internal'].includes(kind);
 }
 
 // The first worker to stop may have waited while a create was in flight.
@@ -84,20 +89,25 @@ function interrupted({ kind, exitCode, facts, processed }: PetstoreError, isUnkn
   return new PetstoreError(kind, message, { ...facts, hint: undefined, processed: isUnknown ? 'perhaps' : processed });
 }
 
-function unknownRows(unknown: ImportDocument['unknown'], stop: PetstoreError | undefined): PetstoreError {
-  const rows = unknown.slice(0, MOST_NAMED).map(({ row, name, maybe }) => {
-    const other = maybe ? ` (perhaps category ${maybe.id} ${quoted(maybe.name)})` : '';
-    return `row ${row} ${quoted(name)}${other}`;
+function unknownRowsError(unknown: ImportDocument['unknown'], stop: PetstoreError | undefined): PetstoreError {
+  const named = unknown.slice(0, MOST_NAMED);
+  const rows = named.map(({ row, name, maybe }) => {
+    const match = maybe ? ` (perhaps category ${maybe.id} ${quoted(maybe.name)})` : '';
+    return `row ${row} ${quoted(name)}${match}`;
   });
-  const more = unknown.length > MOST_NAMED ? `, and ${formatNumber(unknown.length - MOST_NAMED)} more` : '';
-  const message = `${formatCount(unknown.length, 'row')} may or may not exist: ${rows.join(', ')}${more}`;
+  if (unknown.length > MOST_NAMED) rows.push(`and ${formatNumber(unknown.length - MOST_NAMED)} more`);
+  const reasons = stop ? [stop.message] : named.flatMap(({ reason }) => reason ?? []);
+  const why = reasons.length > 0 ? ` (${[...new Set(reasons)].join('; ')})` : '';
+  const message = `${formatCount(unknown.length, 'row')} may or may not exist: ${rows.join(', ')}${why}`;
   const { code, status } = stop ?? {};
   const hint = unknown.some(({ maybe }) => maybe) ? SPELLING : undefined;
-  const facts = { hint, code, status, cause: stop };
-  return new PetstoreError('unknown_outcome', stop ? `${message} (${stop.message})` : message, facts);
+  return new PetstoreError('unknown_outcome', message, { hint, code, status, cause: stop });
 }
 
-function rejectedRows({ row, message, code, status }: ImportDocument['failed'][number], count: number): PetstoreError {
+function rejectedRowsError(
+  { row, message, code, status }: ImportDocument['failed'][number],
+  count: number,
+): PetstoreError {
   const rows = count === 1 ? `row ${row}` : `${formatNumber(count)} rows, the first of which is row ${row}`;
   const hint = 'correct the rejected rows, then import the file again';
   return new PetstoreError('rejected', `the service rejected ${rows}: ${message}`, { hint, code, status });

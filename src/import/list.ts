@@ -2,6 +2,7 @@
 import type { Api, Flaw } from '../api/categories.ts';
 import type { Category } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
+import type { Match } from './results.ts';
 
 type Listed = readonly Category[];
 
@@ -16,7 +17,7 @@ export interface ListOptions {
 export interface Fetched {
   readonly listed: Listed;
   /** The keys of the known categories that the list does not show; a list with a flaw proves nothing. */
-  readonly lacking: readonly string[];
+  readonly missingKeys: readonly string[];
   readonly flaw: Flaw | undefined;
   /** The list has no flaw and lacks nothing: a row that it does not show does not exist. */
   readonly isComplete: boolean;
@@ -39,12 +40,12 @@ export async function fetchList(
   for (let attempt = 0; ; attempt++) {
     const { listed, flaw } = await categories.listFresh(once);
     const shown = new Set(listed.map(keyOf));
-    const lacking = flaw ? [] : [...known.keys()].filter((key) => !shown.has(key));
-    const isComplete = !flaw && lacking.length === 0;
+    const missingKeys = flaw ? [] : [...known.keys()].filter((key) => !shown.has(key));
+    const isComplete = !flaw && missingKeys.length === 0;
     // A cached list may show categories that have been deleted.
     if (!flaw) for (const key of shown) if (!known.has(key)) known.set(key, undefined);
     const retryMs = RETRIES_MS[attempt];
-    if (isComplete || retryMs === undefined) return { listed, lacking, flaw, isComplete };
+    if (isComplete || retryMs === undefined) return { listed, missingKeys, flaw, isComplete };
     await pause(retryMs, 'list');
   }
 }
@@ -60,7 +61,7 @@ export async function firstList(options: ListOptions, known: Map<string, unknown
  * Folds the names once, since thousands of rows may be unknown.
  * @returns finds the category whose name the service may have made of a name by truncating or folding; otherwise the first
  */
-export function nearestOf(categories: Listed): (name: string) => Pick<Category, 'id' | 'name'> | undefined {
+export function nearestOf(categories: Listed): (name: string) => Match | undefined {
   const candidates = categories.map(({ id, name }) => ({ id, name, folded: fold(name) }));
   return (name) => {
     const sent = fold(name);

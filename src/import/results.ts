@@ -2,10 +2,13 @@
 import type { Category, NewCategory } from '../api/types.ts';
 import type { PetstoreError } from '../errors.ts';
 
+/** A category that a name may have become. */
+export type Match = Pick<Category, 'id' | 'name'>;
+
 export type Outcome =
   | { readonly state: 'exists'; readonly category: Category }
-  /** May or may not exist, perhaps as this category. */
-  | { readonly state: 'unknown'; readonly maybe?: Pick<Category, 'id' | 'name'> | undefined }
+  /** May or may not exist, perhaps as the category `maybe`. */
+  | { readonly state: 'unknown'; readonly reason?: string | undefined; readonly maybe?: Match | undefined }
   | { readonly state: 'created'; readonly category: Category }
   | { readonly state: 'failed'; readonly error: PetstoreError };
 
@@ -21,6 +24,11 @@ export interface Entry {
   /** How often it was sent. */
   sent: number;
   outcome: Outcome | undefined;
+}
+
+interface UnknownRow extends Omit<OutcomeOf<'unknown'>, 'state'> {
+  readonly row: number;
+  readonly name: string;
 }
 
 interface Skipped {
@@ -90,7 +98,10 @@ export class ImportResults {
       const { code, serviceMessage, message, status } = error;
       return { row, name, code, message: serviceMessage ?? message, status };
     });
-    const unknown = this.#allOf('unknown', ({ maybe }, { row, name }) => ({ row, name, maybe }));
+    const unknown = this.#allOf(
+      'unknown',
+      ({ reason, maybe }, { row, name }): UnknownRow => ({ row, name, reason, maybe }),
+    );
     return { created, skipped, failed, unknown, pending: this.pending };
   }
 

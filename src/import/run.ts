@@ -2,7 +2,13 @@
 import type { Category, NewCategory } from '../api/types.ts';
 import { PetstoreError, toPetstoreError } from '../errors.ts';
 import type { Stop } from './import-error.ts';
-import { changedName, classifyError, listLacks, noValidResponse, possibleDuplicates } from './import-error.ts';
+import {
+  changedNameError,
+  classifyError,
+  listLacksError,
+  noValidResponseError,
+  possibleDuplicatesError,
+} from './import-error.ts';
 import type { Fetched, ListOptions } from './list.ts';
 import { fetchList, firstList, keyOf, nearestOf } from './list.ts';
 import type { Lock } from './lock.ts';
@@ -74,8 +80,9 @@ class Run implements RunResult {
   }
 
   /** The first stop counts, unless another import would create rows twice after this one. */
-  end(error: unknown, isUnsafe = false): void {
-    if (!this.stop || (isUnsafe && !this.stop.isUnsafe)) this.stop = { error: toPetstoreError(error), isUnsafe };
+  end(error: unknown, rerunUnsafe = false): void {
+    if (!this.stop || (rerunUnsafe && !this.stop.rerunUnsafe))
+      this.stop = { error: toPetstoreError(error), rerunUnsafe };
     this.#stopped.abort(new PetstoreError('interrupted', 'the import was stopped'));
   }
 
@@ -92,11 +99,11 @@ class Run implements RunResult {
   async createAll(): Promise<void> {
     while (this.results.pending > 0) {
       const isBroken = await this.#sendMissing();
-      if (this.stop && !this.stop.isUnsafe) return;
+      if (this.stop && !this.stop.rerunUnsafe) return;
       if (this.results.counts.unknown > 0) await this.#lookUp();
       if (this.stop) return;
       // The names that stay unknown were sent `maxRetries` times more.
-      if (isBroken && this.results.counts.unknown > 0) return this.end(noValidResponse());
+      if (isBroken && this.results.counts.unknown > 0) return this.end(noValidResponseError());
     }
   }
 
@@ -109,12 +116,13 @@ class Run implements RunResult {
       });
     }
     if (!this.#last) return;
-    const { unexplained, lacking } = this.#last;
+    const { unexplained, missingKeys } = this.#last;
     const twice = unexplained.filter(({ name }) => this.results.get(name)?.outcome?.state === 'created');
-    if (twice.length > 0) return this.end(possibleDuplicates([...new Set(twice.map(({ name }) => name))]), true);
-    const created = lacking.filter((key) => this.#createdAs(key));
-    if (created.length > 0) this.end(listLacks(created.length, true), true);
-    else if (lacking.length > 0 && this.results.counts.unknown > 0) this.end(listLacks(lacking.length, false), true);
+    if (twice.length > 0) return this.end(possibleDuplicatesError([...new Set(twice.map(({ name }) => name))]), true);
+    const created = missingKeys.filter((key) => this.#createdAs(key));
+    if (created.length > 0) this.end(listLacksError(created.length, true), true);
+    else if (missingKeys.length > 0 && this.results.counts.unknown > 0)
+      this.end(listLacksError(missingKeys.length, false), true);
   }
 
   // Sends names with several workers. Returns true after so many lost responses in a row that a lookup must come first.
@@ -148,21 +156,23 @@ class Run implements RunResult {
       if (isFatal) this.end(error);
       if (means === 'rejected') this.results.set(entry, { state: 'failed', error: toPetstoreError(error) });
       if (means === 'rejected' || means === 'unsent') return true;
-      return this.#doubt(entry, { lost: LOST_MS, slow: Math.max(LOST_MS, timeoutMs), aborted: DRAIN_MS }[means]);
+      const drainMs = { lost: LOST_MS, slow: Math.max(LOST_MS, timeoutMs), aborted: DRAIN_MS }[means];
+      return this.#doubt(entry, drainMs, error instanceof PetstoreError ? error.facts.problem : undefined);
     }
   }
 
   #acceptCreated(entry: Entry, category: Category): boolean {
     // A category that existed before, or that another response has named, proves nothing.
-    if (this.#known.has(keyOf(category))) return this.#doubt(entry, LOST_MS);
+    if (this.#known.has(keyOf(category)))
+      return this.#doubt(entry, LOST_MS, 'the response has the id of another category');
     this.#assign(entry, category);
     return true;
   }
 
-  // A list can tell `ms` from now.
-  #doubt(entry: Entry, ms: number): false {
-    this.results.set(entry, { state: 'unknown' });
-    this.#options.lock.extendDrain(ms);
+  // A list is conclusive after `drainMs`.
+  #doubt(entry: Entry, drainMs: number, reason: string | undefined): false {
+    this.results.set(entry, { state: 'unknown', reason });
+    this.#options.lock.extendDrain(drainMs);
     return false;
   }
 
@@ -175,7 +185,7 @@ class Run implements RunResult {
     for (const entry of this.results.in('unknown')) {
       const maybe = nearest(entry.row.name);
       const isMissing = isComplete && !maybe && entry.sent <= maxRetries;
-      this.results.set(entry, isMissing ? undefined : { state: 'unknown', maybe });
+      this.results.set(entry, isMissing ? undefined : { ...entry.outcome, state: 'unknown', maybe });
     }
     onProgress(this.results);
   }
@@ -209,7 +219,8 @@ class Run implements RunResult {
   }
 
   #checkName({ row: { name } }: Entry, category: Category): void {
-    if (category.name !== name) this.end(changedName(name, category.name), true);
+    if (category.name === name) return;
+    this.end(changedNameError(name, category.name, this.results.get(category.name) !== undefined), true);
   }
 
   // The name that this run created as the category with this key.

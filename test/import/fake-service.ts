@@ -15,7 +15,7 @@ const AFTER_KILL_MS = 6900;
 
 /** The errors of the client. */
 const ERRORS = {
-  reset: () => new PetstoreError('unknown_outcome', 'no valid response was received'),
+  reset: () => new PetstoreError('unknown_outcome', 'unknown', { problem: 'the service returned 500' }),
   timeout: () => new PetstoreError('unknown_outcome', 'timed out', { processed: 'late' }),
   interrupted: () => new PetstoreError('interrupted', 'interrupted', { processed: 'perhaps' }),
   refused: () => new PetstoreError('network', 'connection refused'),

@@ -1,7 +1,7 @@
 // The end of an import: exit code, message and hint.
 import { expect, test } from 'vitest';
 import { PetstoreError } from '../../src/errors.ts';
-import { classifyError, importError, listLacks } from '../../src/import/import-error.ts';
+import { classifyError, importError, listLacksError } from '../../src/import/import-error.ts';
 import type { ImportDocument } from '../../src/import/results.ts';
 import type { ErrorKind } from '../../src/reference.ts';
 import { completeHint } from '../../src/report-error.ts';
@@ -11,12 +11,12 @@ const DOCUMENT: ImportDocument = {
   created: [{ id: 1, name: 'a' }],
   skipped: [],
   failed: [{ row: 2, name: 'b', message: 'too long', code: 'invalid', status: 400 }],
-  unknown: [{ row: 3, name: 'c', maybe: undefined }],
+  unknown: [{ row: 3, name: 'c', reason: 'the service returned 500' }],
   pending: 4,
 };
 
 function ended(given: Partial<ImportDocument>, stopError?: PetstoreError) {
-  const stop = stopError && { error: stopError, isUnsafe: false };
+  const stop = stopError && { error: stopError, rerunUnsafe: false };
   const error = importError({ ...DOCUMENT, ...given }, stop, ['categories', 'import', 'my file.csv', '-p', 'staging']);
   return error && completeHint(error, world([], { platform: 'linux' }), 'staging');
 }
@@ -26,7 +26,7 @@ const limited = stopped('rate_limited', { hint: 'try again in 5s', retryAt: 5 })
 const interrupted = stopped('interrupted', { hint: 'of the create', exitCode: 130 });
 const KNOWN = { unknown: [] };
 const TWICE = { unknown: [], failed: [...DOCUMENT.failed, ...DOCUMENT.failed] };
-const MANY = { unknown: Array.from({ length: 1007 }, (_, at) => ({ row: at + 1, name: 'x', maybe: undefined })) };
+const MANY = { unknown: Array.from({ length: 1007 }, (_, at) => ({ row: at + 1, name: 'x' })) };
 const MAYBE = { unknown: [{ row: 3, name: 'c', maybe: { id: 7, name: 'C' } }] };
 
 test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, RegExp]>([
@@ -38,7 +38,7 @@ test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, R
     8,
     {},
     undefined,
-    /^1 row may or may not exist: row 3 "c"\nrun .* -p staging` to look it up again$/,
+    /^1 row may or may not exist: row 3 "c" \(the service returned 500\)\nrun .* -p staging` to look it up again$/,
   ],
   ['many rows are unknown', 8, MANY, undefined, /^1,007 rows may .* row 5 "x", and 1,002 more\nrun .* to look them up/],
   [
@@ -76,13 +76,13 @@ test("an import's error keeps code, status and time to retry, and its outcome is
 });
 
 test('the hint to resume an import from a pipe names no command', () => {
-  const error = importError(DOCUMENT, { error: stopped('interrupted'), isUnsafe: false }, undefined);
+  const error = importError(DOCUMENT, { error: stopped('interrupted'), rerunUnsafe: false }, undefined);
   expect(error?.facts).toMatchObject({ hint: 'run the same command with the same rows to resume', command: undefined });
 });
 
 test('an error after which the same file must not be imported again comes before unknown rows', () => {
-  const error = listLacks(2, true);
-  expect(importError(DOCUMENT, { error, isUnsafe: true }, [])).toBe(error);
+  const error = listLacksError(2, true);
+  expect(importError(DOCUMENT, { error, rerunUnsafe: true }, [])).toBe(error);
 });
 
 test.each<[ErrorKind, object, string, boolean]>([

@@ -13,7 +13,7 @@ test('ids of nineteen digits are compared exactly, and what a cached list shows 
   expect(await fetchList(options, new Map([['9223372036854775807', undefined]]))).toMatchObject({ isComplete: false });
   it.script.isCached = () => true;
   const known = new Map([['7', undefined]]);
-  expect(await fetchList(options, known)).toMatchObject({ isComplete: false, lacking: [] });
+  expect(await fetchList(options, known)).toMatchObject({ isComplete: false, missingKeys: [] });
   expect([...known.keys()]).toEqual(['7']);
 });
 

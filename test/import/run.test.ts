@@ -16,7 +16,7 @@ const namesOf = (rows: readonly NewCategory[]): string[] => rows.map(({ name }) 
 const namesAt = (it: FakeImport): string[] => namesOf(it.service.items);
 
 test('each name is created once, and rows that repeat one are skipped, with two lists and no wait', async () => {
-  const it = importOf([...named('dog', 'cat', 'dog'), { name: 'cat' }, { name: 'Dog' }]);
+  const it = importOf(named('dog', 'cat', 'dog', 'cat', 'Dog'));
   it.service.add({ name: 'dog' });
   it.service.add({ name: 'dog' });
   const result = await it.run();
@@ -38,7 +38,8 @@ test('each name is created once, and rows that repeat one are skipped, with two 
 test('a row that repeats a rejected, an unknown or a pending name is skipped without an id', async () => {
   const it = importOf(named('dog', 'cat', 'cow', 'dog', 'cat', 'cow'), {}, 'rejected', 'cut', 'unauthorized');
   const document = (await it.run({ concurrency: 1, maxRetries: 0 }))?.results.document();
-  expect(document).toMatchObject({ created: [], failed: [{ row: 1 }], unknown: [{ row: 2 }], pending: 1 });
+  const unknown = [{ row: 2, reason: 'the service returned 500' }];
+  expect(document).toMatchObject({ created: [], failed: [{ row: 1 }], unknown, pending: 1 });
   expect(document?.skipped).toEqual(['dog', 'cat', 'cow'].map((name, at) => ({ row: at + 4, name, repeats: at + 1 })));
 });
 
@@ -198,7 +199,10 @@ test('a false 201 with the id that another category then gets ends the import', 
     return { name: row.name, id: it.service.nextId };
   };
   const first = await it.run({ concurrency: 1, categories: { ...api, create } });
-  expect(first?.stop?.error.message).toBe('the service changed the name "dog" to "cat"');
+  expect(first?.stop?.error).toMatchObject({
+    message: 'the service changed the name "dog" to "cat"',
+    hint: 'compare the list of categories with the file before you import it again',
+  });
   expect(isComplete(await it.run())).toBe(true);
   expect(namesAt(it)).toEqual(['cat', 'cow', 'dog']);
 });
