@@ -63,8 +63,9 @@ export interface Action<Options, Data> {
 export function actionHandler<Options, Data>(load: (command: Command) => Promise<Action<Options, Data>>) {
   return async function handle(this: Command): Promise<void> {
     const program = rootOf(this);
-    const startedAt = program.context.clock.now();
-    const session = new Session(program.context, this.optsWithGlobals());
+    const { context } = program;
+    const startedAt = context.clock.now();
+    const session = new Session(context, this.optsWithGlobals());
     const { view, run } = await load(this);
     // Load the printer first: a create must not be sent if its result cannot be printed.
     const print = await loadPrinter(session, view);
@@ -72,10 +73,12 @@ export function actionHandler<Options, Data>(load: (command: Command) => Promise
     try {
       const given = this.processedArgs.flat();
       const data = await run(session, this.opts() as Options, ...given).finally(() => session.progress.stop());
+      const change = view.change?.(data);
       await print(data).catch((error: unknown) => {
-        if (!(error instanceof PetstoreError) || !view.summary) throw error;
-        throw rephrase(error, `${error.message}; ${view.summary(data)}`);
+        if (!(error instanceof PetstoreError) || !change) throw error;
+        throw rephrase(error, `${error.message}; ${change}`);
       });
+      if (change && context.stdout.isClosed) await session.warn(`the output was closed; ${change}`);
       failure = await session.explain(view.failure?.(data));
     } catch (error) {
       failure = await session.explain(error);

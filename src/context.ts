@@ -16,6 +16,8 @@ export interface Output {
    * terminal. Resolves when the stream accepts more.
    */
   write(text: string | Uint8Array): Promise<void>;
+  /** Whether the reader of a pipe has closed it, so that text was lost; that is no error. */
+  readonly isClosed?: boolean;
   readonly isTTY: boolean;
   /** Terminal width in cells; undefined for other streams, 0 if the terminal does not report it. */
   readonly columns: number | undefined;

@@ -37,8 +37,12 @@ function output(stream: NodeJS.WriteStream, mayFail = false): Output {
     // The terminal was closed: an exit would restore its modes, at which Node 20 aborts.
     if (stream.isTTY && code === 'EIO') received ??= 'SIGHUP';
   });
+  let isClosed = false;
   return {
     isTTY: stream.isTTY === true,
+    get isClosed() {
+      return isClosed;
+    },
     get columns() {
       return stream.isTTY ? stream.columns : undefined;
     },
@@ -46,7 +50,8 @@ function output(stream: NodeJS.WriteStream, mayFail = false): Output {
     write: (text) =>
       new Promise((resolve, reject) => {
         stream.write(redact(text), (error: NodeJS.ErrnoException | null | undefined) => {
-          if (!error || mayFail || CLOSED.has(error.code ?? '')) resolve();
+          isClosed ||= CLOSED.has(error?.code ?? '');
+          if (!error || mayFail || isClosed) resolve();
           else reject(systemError(error, 'write the output'));
         });
       }),

@@ -19,6 +19,7 @@ interface CallOptions {
 }
 
 interface RawResponse {
+  readonly safe: boolean;
   readonly response: HttpResponse;
   readonly include: boolean;
   /** The error for the status; undefined for a success. */
@@ -32,11 +33,12 @@ const callAction: Action<CallOptions, RawResponse> = {
     const { status, headers } = response;
     for (const notice of deprecationNotices(request.method, request.path, headers)) await session.warn(notice);
     const failure = status < 200 || status > 299 ? failureOf(request, response) : undefined;
-    return { response, include: options.include === true, failure };
+    return { safe: request.safe, response, include: options.include === true, failure };
   },
   view: {
     failure: ({ failure }) => failure,
-    summary: ({ response }) => `the request was sent; the response has status ${response.status}`,
+    change: ({ safe, response }) =>
+      safe ? undefined : `the request was sent; the response has status ${response.status}`,
     json: ({ response: { status, headers, body }, include }) =>
       include ? { status, headers, body: toJsonValue(body) } : toJsonValue(body),
     bytes: (raw) => Buffer.concat([Buffer.from(head(raw)), raw.response.body]),

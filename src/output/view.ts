@@ -37,6 +37,6 @@ export interface View<Data> {
   readonly tables?: true;
   /** Returns the error to report after the result, for the exit code. */
   failure?(data: Data): PetstoreError | undefined;
-  /** Describes the change that was made, for the error message if the result cannot be printed. */
-  summary?(data: Data): string;
+  /** Describes the change that was made, if any, for a message if the result cannot be printed. */
+  change?(data: Data): string | undefined;
 }

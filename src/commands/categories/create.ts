@@ -40,8 +40,8 @@ const createAction: Action<CreateOptions, { readonly category: Category; readonl
       const shown = style.bold(quoted(category));
       return [`${created ? `Created category ${shown}` : `Category ${shown} already exists`} (id ${category.id})\n`];
     },
-    summary: ({ category, created }) =>
-      `category ${quoted(category)} ${created ? 'was created' : 'already exists'} (id ${category.id})`,
+    change: ({ category, created }) =>
+      created ? `category ${quoted(category)} was created (id ${category.id})` : undefined,
   },
 };
 

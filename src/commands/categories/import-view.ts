@@ -24,8 +24,15 @@ export const importView: View<ImportData> = {
   tables: true,
   failure: (data) => ('document' in data ? data.failure : undefined),
   json: (data) => ('document' in data ? data.document : planJson(data)),
+  change: (data) => ('document' in data ? countsOf(data.document) : undefined),
   text: (data, context) => ('document' in data ? summary(data.document, context) : planned(data, context)),
 };
+
+function countsOf({ created, skipped, failed, unknown, pending }: ImportDocument): string {
+  const counts = { created, skipped, failed, unknown };
+  const parts = Object.entries(counts).map(([word, rows]) => `${word} ${formatNumber(rows.length)}`);
+  return [...parts, ...(pending > 0 ? [`pending ${formatNumber(pending)}`] : [])].join(', ');
+}
 
 function* summary(
   { created, skipped, failed, unknown, pending }: ImportDocument,
