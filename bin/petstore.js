@@ -12,7 +12,16 @@ function fail(exitCode, kind, message, hint) {
 }
 
 function crash(error) {
-  fail(1, 'internal', 'petstore could not be loaded', 'reinstall petstore');
+  if (/^E[MN]FILE$/.test(error.code)) {
+    fail(
+      9,
+      'storage',
+      'petstore could not be loaded (too many open files)',
+      'raise the limit of open files (ulimit -n)',
+    );
+  } else {
+    fail(1, 'internal', 'petstore could not be loaded', 'reinstall petstore');
+  }
   if (given('--verbose', '-v')) process.stderr.write(`${error.stack}\n`);
 }
 

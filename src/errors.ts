@@ -134,11 +134,21 @@ export function storageError(cause: unknown, doing: string, path: string, variab
   return systemError(cause, `${doing} "${escapeControls(path)}"`, hint);
 }
 
-/** The error of a system call: `cannot`, what it was to do, and why it failed; on a full disk the hint is to free space. */
+const SYSTEM_HINTS: Readonly<Record<string, string>> = {
+  ENOSPC: 'free some disk space',
+  EDQUOT: 'free some disk space',
+  EMFILE: 'raise the limit of open files (ulimit -n)',
+  ENFILE: 'close other programs, which have too many open files',
+};
+
+/**
+ * The error of a system call: `cannot`, what it was to do, and why it failed.
+ * @param hint unless the code of the error has its own, for example on a full disk
+ */
 export function systemError(cause: unknown, what: string, hint?: string): PetstoreError {
-  const isFull = /^(?:ENOSPC|EDQUOT)$/.test((cause as NodeJS.ErrnoException).code ?? '');
+  const { code = '' } = cause as NodeJS.ErrnoException;
   const message = `cannot ${what} (${systemReason(cause)})`;
-  return new PetstoreError('storage', message, { hint: isFull ? 'free some disk space' : hint, cause });
+  return new PetstoreError('storage', message, { hint: SYSTEM_HINTS[code] ?? hint, cause });
 }
 
 /**

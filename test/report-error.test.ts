@@ -50,6 +50,12 @@ const STATE = 'hint: set PETSTORE_STATE_DIR to a directory that you can write to
 
 test.each([
   ['ENOSPC', -28, '/x/y', 'cannot access "/x/y" (no space left on device)\nhint: free some disk space'],
+  [
+    'EMFILE',
+    -24,
+    '/home/state/y',
+    'cannot access "/home/state/y" (too many open files)\nhint: raise the limit of open files (ulimit -n)',
+  ],
   ['EACCES', -13, '/home/state/y', `cannot access "/home/state/y" (permission denied)\n${STATE}`],
   ['EACCES', -13, '/home', `cannot access "/home" (permission denied)\n${STATE}`],
   ['EACCES', -13, '/x/y', 'cannot access "/x/y" (permission denied)'],

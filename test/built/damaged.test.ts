@@ -1,5 +1,5 @@
 // A damaged installation: missing, truncated and removed files of the built program.
-import { cpSync, readdirSync, rmSync, truncateSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startHttpFake } from '../support/http-fake.ts';
@@ -30,6 +30,14 @@ test.each<[string, (dist: string) => void, string[], RegExp]>([
   damage(dist);
   const run = await runProgram(bin, place(), ['-p', 'sandbox', 'categories', 'list', ...format]);
   expect(run).toEqual({ code: 1, out: '', err: expect.stringMatching(err) });
+});
+
+test('too many open files are one error that names the limit', async () => {
+  const { bin, dist } = copy();
+  writeFileSync(join(dist, 'main.cjs'), "throw Object.assign(new Error(), { code: 'EMFILE' })");
+  const message = 'petstore could not be loaded (too many open files)';
+  const err = `error: ${message}\nhint: raise the limit of open files (ulimit -n)\n`;
+  expect(await runProgram(bin, place(), ['--version'])).toEqual({ code: 9, out: '', err });
 });
 
 test('a create prints its result even if petstore is uninstalled before the response', async () => {
