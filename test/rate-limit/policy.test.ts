@@ -87,6 +87,11 @@ test.each<[title: string, history: string, expected?: object]>([
     `${OPEN}, 1 take early late, 10 429 early ${SILENT}, 1010 take probe, 1010 429 probe ${SILENT}, ` +
       `1020 429 late ${SILENT}, 1020 is blocked 3010`,
   ],
+  [
+    'the refusal of a request whose ticket has expired counts as another one if the block has ended, once',
+    `${REFUSED}, 40000 429 x wait=9000, 40001 429 y wait=1000, 40002 is blocked 49000`,
+    { block: { refusals: 2 } },
+  ],
   ['an unknown request can extend a block', `${REFUSED}, 130 429 x wait=60000`, { block: { until: START + 60_130 } }],
   [
     'the success of a probe does not end a block that a late refusal extended',
@@ -284,6 +289,13 @@ test('an unexplained refusal halves the requests in flight, which then grow by a
   for (let id = 1; id < 8; id++) play(`210 bare n200-${id}`, state);
   play('1300 take probe, 1310 bare probe', state);
   expect(rounds(state, 10, 1320)).toEqual([4, 4, 4, 4, 4, 4, 4, 4, 4, 5]);
+});
+
+test('a refusal that an open window does not explain halves the requests in flight, too', () => {
+  const state = play(OPEN);
+  for (let id = 0; id < 40; id++) play(`1 take x${id}, 2 ok x${id}`, state);
+  play('3 take a b c d e f g h, 10 429 a wait=1000, 20 lost b c d e f g h, 1010 take probe, 1020 ok probe', state);
+  play('1030 grants 4', state);
 });
 
 test('a refusal that the window explains does not change the concurrency', () => {
