@@ -2,6 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PetstoreError } from '../../src/errors.ts';
+import { Limiter } from '../support/limiter.ts';
+import type { Service, Simulation } from '../support/simulation.ts';
 import { simulate } from '../support/simulation.ts';
 
 const minute = { limit: 60, windowMs: 60_000 };
@@ -38,6 +40,48 @@ test('losing every sixth response causes no refusal, because requests without a 
   }
   expect(lost).toBeGreaterThan(50);
 });
+
+// The moment in which two of six processes fail: the number of a request, and the response before it.
+const MOMENTS: Readonly<Record<string, Simulation['failsAt']>> = {
+  'before the first response': (request) => request === 1,
+  'after a 429': (_request, last) => last?.allowed === false,
+  'in an open window': (_request, last) => last?.headers['x-ratelimit-remaining'] === '5',
+  'in the last request of a window': (_request, last) => last?.headers['x-ratelimit-remaining'] === '1',
+};
+const BRIEF = {
+  mode: 'fixed',
+  limit: 10,
+  windowMs: 5000,
+  processes: 6,
+  machines: 2,
+  workers: 2,
+  requests: 60,
+} as const;
+
+test.each(Object.keys(MOMENTS).flatMap((moment) => [[moment, 'sender'] as const, [moment, 'next'] as const]))(
+  'if two of six processes on two machines fail %s, and the %s one is killed, the others take at most 6 s more',
+  async (moment, killed) => {
+    const makespans = [];
+    for (const failsAt of [undefined, MOMENTS[moment]]) {
+      const limiter = new Limiter(BRIEF);
+      let refused = moment !== 'after a 429';
+      const service: Service = {
+        take(now) {
+          const verdict = limiter.take(now);
+          if (refused || verdict.headers['x-ratelimit-remaining'] !== '5') return verdict;
+          refused = true;
+          return { allowed: false, insideWait: undefined, headers: { 'retry-after': '1' } };
+        },
+      };
+      const outcome = await simulate({ ...BRIEF, service, killed, ...(failsAt && { failsAt }) });
+      expect(outcome).toMatchObject({ failures: [], insideLate: 0 });
+      expect(outcome.answered).toBeGreaterThanOrEqual(failsAt ? 56 : 60);
+      makespans.push(outcome.makespan);
+    }
+    const [without = 0, withFailure = 0] = makespans;
+    expect(withFailure - without).toBeLessThanOrEqual(6000);
+  },
+);
 
 test('two hosts without shared state have at most 12 refusals and finish in the optimum + 2 s + 3%', async () => {
   const run = { ...minute, mode: 'fixed', processes: 2, hosts: 2, workers: 8, requests: 300 } as const;

@@ -1,6 +1,8 @@
 // Simulates several processes and a rate-limited service in virtual time, with real ledgers in a directory.
+import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Clock } from '../../src/clock.ts';
 import { HttpClient } from '../../src/http/http-client.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
@@ -36,6 +38,12 @@ export interface Simulation extends LimiterOptions {
   readonly lose?: number;
   /** The number of hosts, each with its own state directory, that share the processes. */
   readonly hosts?: number;
+  /** The number of machines that share a state directory, and the processes. */
+  readonly machines?: number;
+  /** Once it is true of a request that is about to be sent, its process and the next one stop, or one is killed. */
+  readonly failsAt?: (request: number, last: Verdict | undefined) => boolean;
+  /** Which of the two is killed; the other one is stopped, as by SIGSTOP. */
+  readonly killed?: 'sender' | 'next';
 }
 
 /** Runs the processes; `makespan` is the virtual time from the first request to the last response, milliseconds. */
@@ -49,14 +57,32 @@ export async function simulate(options: Simulation) {
   const counts = { sent: 0, lost: 0, refused: 0, insideWait: 0, insideLate: 0, answered: 0 };
   const failures: unknown[] = [];
   const [fastest, slowest] = options.latencyMs ?? [10, 10];
-  const transport: Transport = {
+  const failed = new Map<number, 'killed' | 'stopped'>();
+  const lives = Array.from({ length: options.processes }, () => new AbortController());
+  const never = new Promise<never>(() => undefined);
+  let last: Verdict | undefined;
+  const fail = (sender: number): void => {
+    const next = (sender + 1) % options.processes;
+    failed.set(sender, options.killed === 'sender' ? 'killed' : 'stopped');
+    failed.set(next, options.killed === 'sender' ? 'stopped' : 'killed');
+    for (const index of failed.keys()) lives[index]?.abort();
+  };
+  // The clock of a process that has failed does not wake it.
+  const clockOf = (index: number): Clock => ({
+    ...clock,
+    sleep: (ms, signal) => clock.sleep(ms, signal).then(() => (failed.has(index) ? never : undefined)),
+  });
+  const transportOf = (index: number): Transport => ({
     close: async () => undefined,
     async send(_request, how) {
+      if (failed.size === 0 && options.failsAt?.(counts.sent + 1, last)) fail(index);
+      if (failed.has(index)) return never;
       const sentAt = clock.now();
       const latency = fastest + draw() * (slowest - fastest);
       await clock.sleep(latency / 2);
       counts.sent++;
       const verdict = service.take(clock.now() + (options.skewMs ?? 0), ++inService);
+      last = verdict;
       if (!verdict.allowed) counts.refused++;
       if (verdict.insideWait !== undefined) counts.insideWait++;
       if ((verdict.insideWait ?? 0) > slowest) counts.insideLate++;
@@ -67,25 +93,26 @@ export async function simulate(options: Simulation) {
         counts.lost++;
         throw new TransportError('reset', true, 'lost');
       }
+      if (failed.has(index)) return never;
       const head = { status: verdict.allowed ? 200 : 429, headers: verdict.headers, sentAt, receivedAt: clock.now() };
       how.onHead?.(head);
       return { ...head, body: new Uint8Array() } satisfies HttpResponse;
     },
-  };
+  });
   let makespan = 0;
   let left = options.requests;
   const startClient = (index: number): HttpClient =>
     new HttpClient({
-      transport,
+      transport: transportOf(index),
       ledger: new Ledger({
         stateDir: join(dir, String(index % (options.hosts ?? 1))),
         baseUrl: 'simulation',
         key: 'simulated-key',
-        clock,
-        self: { pid: 1000 + index, start: '1', host: 'here' },
-        livenessOf: () => 'alive',
+        clock: clockOf(index),
+        self: { pid: 1000 + index, start: '1', host: `machine ${index % (options.machines ?? 1)}` },
+        livenessOf: ({ pid }) => (failed.get(pid - 1000) === 'killed' ? 'dead' : 'alive'),
       }),
-      clock,
+      clock: clockOf(index),
       signal: new AbortController().signal,
       limits: {
         maxWaitMs: options.maxWaitMs ?? 86_400_000,
@@ -116,8 +143,11 @@ export async function simulate(options: Simulation) {
       }
     }
   };
-  await Promise.all(senders.flatMap((sender) => Array.from({ length: options.workers }, () => work(sender))));
-  await Promise.all(senders.map((sender) => sender.close()));
+  const workOf = async (sender: HttpClient, { signal }: AbortController): Promise<void> => {
+    const works = Promise.all(Array.from({ length: options.workers }, () => work(sender)));
+    await Promise.race([works.then(() => sender.close()), once(signal, 'abort')]);
+  };
+  await Promise.all(senders.map((sender, index) => workOf(sender, lives[index] as AbortController)));
   rmSync(dir, { recursive: true, force: true });
   return { ...counts, failures, makespan };
 }
