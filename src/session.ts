@@ -1,5 +1,6 @@
 // The services that commands use; each is opened on first use.
-
+import { dirname } from 'node:path';
+import { mkdirp } from './append-log/mkdirp.ts';
 import type { Context } from './context.ts';
 import type { Hint } from './errors.ts';
 import { PetstoreError } from './errors.ts';
@@ -25,6 +26,12 @@ export class Session {
 
   readonly configDir = (): string => configDir(this.context);
   readonly stateDir = (): string => stateDir(this.context);
+  /** The data file of the profile `sandbox`, whose directory is created. */
+  readonly sandboxData = (): string => {
+    const file = sandboxDataFile(this.stateDir());
+    mkdirp(dirname(file));
+    return file;
+  };
   readonly profiles = lazy(async () => (await import('./profiles/conf-store.ts')).openConfStore(this.configDir()));
 
   /** Resolves URL and key; from then on the key is redacted from all output. */
@@ -85,7 +92,7 @@ export class Session {
     let { baseUrl, key } = target;
     if (target.keySource === 'sandbox') {
       const { startServer } = await import('./sandbox/server.ts');
-      const sandbox = await startServer({ data: sandboxDataFile(this.stateDir()), clock });
+      const sandbox = await startServer({ data: this.sandboxData(), clock });
       cleanups.push(() => sandbox.close());
       ({ baseUrl, key } = sandbox);
     }

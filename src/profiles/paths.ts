@@ -36,7 +36,7 @@ export function stateDirIfAny(context: PathContext): string | undefined {
 
 /** The data file of the profile `sandbox`, and of `petstore sandbox` without `--data`. */
 export function sandboxDataFile(stateDirectory: string): string {
-  return join(stateDirectory, 'sandbox', 'data');
+  return join(stateDirectory, 'sandbox', 'categories');
 }
 
 function directory({ env, platform, homeDir }: PathContext, override: keyof typeof DIRECTORIES): string {

@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
-import { PetstoreError, systemReason } from '../errors.ts';
+import { isSystemError, PetstoreError, storageError, systemReason } from '../errors.ts';
 import type { FaultKind } from './faults.ts';
 import { drawFaultPlan, seededRandom } from './faults.ts';
 import type { QuotaStatus } from './limiter.ts';
@@ -19,7 +19,7 @@ import { Store } from './store.ts';
 
 export interface ServerOptions extends GivenSettings {
   readonly clock: Clock;
-  /** How messages name an option (default: its name here). */
+  /** How messages name an option; none if the user did not choose the options. */
   readonly nameOf?: NameOption;
   readonly retryAfter?: RetryAfterFormat;
   /** Deletes the data first. */
@@ -44,7 +44,7 @@ export interface RunningSandbox extends Settings {
   close(): Promise<void>;
 }
 
-/** @throws PetstoreError `usage` for an option, `storage` for damaged data; errors of the file system unchanged */
+/** @throws PetstoreError `usage` for an option, `storage` for damaged data; without `nameOf`, file system errors unchanged */
 export async function startServer(options: ServerOptions): Promise<RunningSandbox> {
   const nameOf = options.nameOf ?? String;
   const settings = readSettings(options, nameOf);
@@ -62,7 +62,10 @@ export async function startServer(options: ServerOptions): Promise<RunningSandbo
     service = new Service({ ...options, ...settings, port });
   } catch (error) {
     server.close();
-    throw error;
+    if (!options.nameOf || !isSystemError(error)) throw error;
+    const writable = `use ${nameOf('data')} with a path that you can write to`;
+    const { message, hint = writable } = storageError(error, 'create', `${settings.dataFile}`);
+    throw new PetstoreError('storage', message, { hint, cause: error });
   }
   // Pipelined requests take turns: each may depend on the one before it.
   const turns = new WeakMap<Socket, Promise<void>>();

@@ -2,7 +2,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { checkOptions } from '../check-options.ts';
 import { systemClock } from '../clock.ts';
-import { PetstoreError, storageError } from '../errors.ts';
 import { startServer } from './server.ts';
 import { OPTIONS } from './settings.ts';
 
@@ -42,10 +41,6 @@ export interface Sandbox {
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const given = checkOptions<SandboxOptions>(options, OPTIONS, 'startSandbox');
-  try {
-    const { baseUrl: url, key, close } = await startServer({ ...given, clock: systemClock });
-    return { url, key, close, [Symbol.asyncDispose]: close };
-  } catch (error) {
-    throw error instanceof PetstoreError ? error : storageError(error, 'use', String(given.data));
-  }
+  const { baseUrl: url, key, close } = await startServer({ ...given, clock: systemClock, nameOf: String });
+  return { url, key, close, [Symbol.asyncDispose]: close };
 }

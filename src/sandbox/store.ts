@@ -1,4 +1,5 @@
-// The data of a sandbox, as a reducer over a log that all processes with the same data share. The reducer assigns the ids.
+// The data of a sandbox: a reducer over a log that all processes with the same data share. The reducer assigns the ids.
+import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
 import type { LogFormat } from '../append-log/log.ts';
@@ -16,75 +17,106 @@ interface StoreOptions {
 /** The body of a create: `NewCategory` in docs/service.md. */
 export interface CategoryInput {
   readonly name: string;
-  readonly description?: string;
+  readonly description?: string | undefined;
+}
+
+/** A line of the log, as JSON, has one of these. */
+interface StoreRecord {
+  readonly create?: CategoryInput;
+  /** A request at `now` (epoch milliseconds). */
+  readonly request?: { readonly key: string; readonly now: number; readonly limits: readonly Limit[] };
+  /** Deletes all. The next id is kept, so that no id is assigned twice; a snapshot sets it. */
+  readonly reset?: { readonly nextId?: string };
+  /** In snapshots. */
+  readonly restore?: { readonly key: string; readonly usage: KeyUsage };
 }
 
 interface StoreState {
-  /** JSON texts with consecutive ids. */
-  items: string[];
+  /** Their ids are consecutive. */
+  categories: CategoryInput[];
   nextId: bigint;
-  readonly usages: Map<string, KeyUsage>;
+  usages: Map<string, KeyUsage>;
 }
 
-/** The category as JSON, what is left of the limits, or nothing. */
+/** The category as JSON, the remaining limits, or nothing. */
 type RecordResult = string | QuotaStatus | undefined;
 
-/**
- * Records: `c JSON` creates a category, `n ID` sets the next id, `r KEY TIME LIMITS` requests admission, `s KEY JSON`
- * restores the usage of a key, `reset` deletes all, but an id is never reused.
- */
 const format: LogFormat<StoreState, RecordResult> = {
-  initial: () => ({ items: [], nextId: 1n, usages: new Map() }),
-  apply(state, record) {
-    const rest = record.slice(2);
-    if (record.startsWith('c ')) {
-      const item = `{"id":${state.nextId++},${rest.slice(1)}`;
-      state.items.push(item);
-      return item;
+  initial: () => ({ categories: [], nextId: 1n, usages: new Map() }),
+  apply(state, text) {
+    try {
+      return reduce(state, JSON.parse(text));
+    } catch {
+      // Another version or a user wrote this record.
+      return undefined;
     }
-    const [kind, key = '', value = '', limits = ''] = record.split(' ');
-    if (kind === 'r') {
-      const usage = state.usages.get(key) ?? newKeyUsage();
-      state.usages.set(key, usage);
-      return decide(usage, Number(value), JSON.parse(limits));
-    }
-    if (kind === 's') state.usages.set(key, JSON.parse(value));
-    else if (kind === 'n') state.nextId = BigInt(rest);
-    else if (record === 'reset') {
-      state.items = [];
-      state.usages.clear();
-    } else return undefined;
-    return '';
   },
-  *snapshot({ items, nextId, usages }) {
-    yield `n ${nextId - BigInt(items.length)}`;
-    for (const item of items) yield item.replace(/^\{"id":\d+,/, 'c {');
-    for (const [key, usage] of usages) yield `s ${key} ${JSON.stringify(usage)}`;
+  *snapshot(state) {
+    yield encode({ reset: { nextId: String(firstId(state)) } });
+    for (const create of state.categories) yield encode({ create });
+    for (const [key, usage] of state.usages) yield encode({ restore: { key, usage } });
   },
 };
+
+const encode = (record: StoreRecord): string => JSON.stringify(record);
+
+function reduce(state: StoreState, { create, request, reset, restore }: StoreRecord): RecordResult {
+  if (create) {
+    state.categories.push(create);
+    return categoryJson(state.nextId++, create);
+  }
+  if (request) {
+    const usage = state.usages.get(request.key) ?? newKeyUsage();
+    state.usages.set(request.key, usage);
+    return decide(usage, request.now, request.limits);
+  }
+  if (reset) {
+    const { nextId = state.nextId } = reset;
+    Object.assign(state, { categories: [], nextId: BigInt(nextId), usages: new Map() });
+    return '';
+  }
+  if (!restore) return undefined;
+  state.usages.set(restore.key, restore.usage);
+  return '';
+}
+
+const firstId = ({ nextId, categories }: StoreState): bigint => nextId - BigInt(categories.length);
+
+// JSON.stringify would round a large id.
+function categoryJson(id: bigint, { name, description }: CategoryInput): string {
+  const more = description === undefined ? '' : `,"description":${JSON.stringify(description)}`;
+  return `{"id":${id},"name":${JSON.stringify(name)}${more}}`;
+}
 
 /** Its methods throw file system errors. */
 export class Store {
   readonly #log: FileLog<StoreState, RecordResult> | MemoryLog<StoreState, RecordResult>;
 
-  /** @param dataFile `X/pets`, `X/pets.log` or `X/pets.1.log` means `X/pets.1.log`; undefined: in memory */
+  /**
+   * @param dataFile `X/pets`, `X/pets.log` or `X/pets.1.log` means `X/pets.1.log`; undefined: in memory
+   * @throws file system errors unchanged, also if the directory does not exist
+   */
   constructor(dataFile: string | undefined, { reset, rotateAtBytes = 1024 * 1024 }: StoreOptions = {}) {
-    const name = basename(dataFile ?? '').replace(/(?:\.[1-9]\d*)?\.log$/, '') || 'sandbox';
-    this.#log =
-      dataFile === undefined
-        ? new MemoryLog(format)
-        : new FileLog(format, { dir: dirname(dataFile), name, rotateAtBytes, strict: true });
-    if (reset) this.#log.append('reset');
+    if (dataFile === undefined) this.#log = new MemoryLog(format);
+    else {
+      const dir = dirname(dataFile);
+      const name = basename(dataFile).replace(/(?:\.[1-9]\d*)?\.log$/, '') || 'sandbox';
+      statSync(dir);
+      this.#log = new FileLog(format, { dir, name, rotateAtBytes, strict: true });
+    }
+    if (reset) this.#log.append(encode({ reset: {} }));
   }
 
   /** All categories as a JSON array, oldest first. */
   list(): string {
-    return `[${this.#log.refresh().items.join(',')}]`;
+    const state = this.#log.refresh();
+    let id = firstId(state);
+    return `[${state.categories.map((category) => categoryJson(id++, category)).join(',')}]`;
   }
 
   /** @returns the category as JSON */
-  create({ name, description }: CategoryInput): string {
-    return this.#log.append(`c ${JSON.stringify({ name, description })}`) as string;
+  create(category: CategoryInput): string {
+    return this.#log.append(encode({ create: category })) as string;
   }
 
   /**
@@ -93,7 +125,7 @@ export class Store {
    */
   admit(key: string, now: number, limits: readonly Limit[]): QuotaStatus {
     if (limits.length === 0) return quotaStatus(newKeyUsage(), now, limits);
-    return this.#log.append(`r ${key} ${Math.floor(now)} ${JSON.stringify(limits)}`) as QuotaStatus;
+    return this.#log.append(encode({ request: { key, now: Math.floor(now), limits } })) as QuotaStatus;
   }
 
   close(): void {

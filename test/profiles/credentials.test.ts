@@ -37,7 +37,7 @@ function resolve(env: Record<string, string>, profile?: string, store: ProfileSt
 
 const URL_B = { PETSTORE_BASE_URL: 'https://b.example/v1' };
 const BOTH = { ...URL_B, PETSTORE_API_KEY: 'k' };
-const DATA = join('/state', 'sandbox', 'data');
+const DATA = join('/state', 'sandbox', 'categories');
 const SANDBOX = { profile: 'sandbox', baseUrl: `sandbox:${DATA}`, keySource: 'sandbox' };
 const SAVED = { profile: 'production', baseUrl: own.url, key: KEY, keySource: 'stored', urlSource: 'stored' };
 

@@ -36,7 +36,7 @@ test('a created category has an id and is listed with its exact text, and the da
 });
 
 test('the sandbox keeps every digit of an id up to the largest int64', async () => {
-  const { create, list } = await startTestSandbox({ data: dataFileWith('n 9223372036854775807') });
+  const { create, list } = await startTestSandbox({ data: dataFileWith({ reset: { nextId: '9223372036854775807' } }) });
   expect((await create({ name: 'dog' })).text).toBe('{"id":9223372036854775807,"name":"dog"}');
   expect((await list()).text).toBe('[{"id":9223372036854775807,"name":"dog"}]');
 });

@@ -70,8 +70,9 @@ test('startSandbox on a busy port is a usage error, and with an unusable data fi
   await close();
   const file = join(tempDir(), 'file');
   writeFileSync(file, '');
-  const message = `cannot use ${join(file, 'pets')} (not a directory)`;
+  const message = `cannot create "${join(file, 'pets')}" (not a directory)`;
+  const hint = 'use data with a path that you can write to';
   const unusable = startSandbox({ port, data: join(file, 'pets') });
-  await expect(unusable).rejects.toMatchObject({ kind: 'storage', message });
+  await expect(unusable).rejects.toMatchObject({ kind: 'storage', message, hint });
   await start({ port });
 });

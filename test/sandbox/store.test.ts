@@ -60,7 +60,8 @@ test('a rotation keeps every id, every character, the windows and the next id, o
   expect(reset.create({ name: 'x' })).toBe('{"id":201,"name":"x"}');
 });
 
-test.each(['~\n0 x .\n', `~\n0 ${withChecksum('later')} .\n`, 'a diary\n'])(
+const unknown = ['later', '{"later":{}}', '{"create":null}', '{"request":7}', 'null'];
+test.each(['~\n0 x .\n', ...unknown.map((record) => `~\n0 ${withChecksum(record)} .\n`), 'a diary\n'])(
   'a damaged record in the data causes exit code 9, even with --reset: %j',
   async (content) => {
     const dir = tempDir();
@@ -77,10 +78,10 @@ test.each(['~\n0 x .\n', `~\n0 ${withChecksum('later')} .\n`, 'a diary\n'])(
 );
 
 test('data that is damaged while a sandbox runs is an error from then on, even after a rotation', () => {
-  const file = dataFileWith('c {"name":"dog"}');
+  const file = dataFileWith({ create: { name: 'dog' } });
   const store = new Store(file, { rotateAtBytes: 10 });
   expect(listOf(store)).toEqual([{ id: 1, name: 'dog' }]);
-  appendFileSync(`${file}.1.log`, `0 x .\n0 ${withChecksum('c {"name":"cat"}')} .\n#seal .\n`);
+  appendFileSync(`${file}.1.log`, `0 x .\n0 ${withChecksum('{"create":{"name":"cat"}}')} .\n#seal .\n`);
   const damaged = expect.objectContaining({ kind: 'storage' });
   expect(() => store.list()).toThrow(damaged);
   expect(() => store.create({ name: 'bird' })).toThrow(damaged);

@@ -22,9 +22,10 @@ export function noonClock(at = Date.parse('2026-11-21T12:00:10Z')): FakeClock {
 }
 
 /** Writes a data file with these records and returns its path for `--data`. */
-export function dataFileWith(...records: readonly string[]): string {
+export function dataFileWith(...records: readonly object[]): string {
   const dir = tempDir();
-  writeFileSync(join(dir, 'data.1.log'), `~\n${records.map((record) => `0 ${withChecksum(record)} .\n`).join('')}`);
+  const lines = records.map((record) => `0 ${withChecksum(JSON.stringify(record))} .\n`);
+  writeFileSync(join(dir, 'data.1.log'), `~\n${lines.join('')}`);
   return join(dir, 'data');
 }
 

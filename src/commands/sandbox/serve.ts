@@ -10,7 +10,6 @@ import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatNumber } from '../../format.ts';
 import type { View } from '../../output/view.ts';
-import { sandboxDataFile } from '../../profiles/paths.ts';
 import type { RequestRecord, RunningSandbox, ServerOptions } from '../../sandbox/server.ts';
 import { assignmentForShell } from '../../shell-quote.ts';
 
@@ -55,7 +54,7 @@ const serveAction: Action<ServeOptions, Started> = {
   async run(session, { limit: limits, key: keys, fault: faults = [], data: file, ...more }) {
     const { context, options } = session;
     const { clock, signal } = context;
-    const data = file === undefined ? sandboxDataFile(session.stateDir()) : file && resolve(context.cwd, file);
+    const data = file === undefined ? session.sandboxData() : file && resolve(context.cwd, file);
     const print = await loadPrinter(session, view);
     const log = options.quiet || options.json ? {} : { onRequest: requestLog(context) };
     const nameOf = (option: string): string => `--${option.replace(/s$/, '')}`;

@@ -1,5 +1,6 @@
 // `petstore sandbox` and the profile `sandbox`: output, invalid options and exit codes.
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { PetstoreError } from '../../../src/errors.ts';
@@ -111,6 +112,14 @@ test('`sandbox --reset` on a busy port is a usage error with the hint --port 0, 
   const busy = await inProcess(['sandbox', '--port', String(port), '--data', data, '--reset']);
   expect(busy).toEqual({ code: 2, out: '', err });
   expect((await list()).json).toHaveLength(1);
+});
+
+test('`sandbox --data` with a missing directory is a storage error that names --data, and creates no directory', async () => {
+  const dir = tempDir();
+  const { code, out, err } = await inProcess(['sandbox', '--port', '0', '--data', join(dir, 'missing', 'pets')]);
+  const message = `cannot create "${join(dir, 'missing', 'pets')}" (no such file or directory)`;
+  expect([code, out, err]).toEqual([9, '', `error: ${message}\nhint: use --data with a path that you can write to\n`]);
+  expect(readdirSync(dir)).toEqual([]);
 });
 
 test.each([
