@@ -1,6 +1,7 @@
 // The responses of the sandbox: Error objects, rate limit headers, and the effect of faults.
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { isSystemError, systemReason } from '../errors.ts';
 import type { FaultKind } from './faults.ts';
 import type { QuotaStatus } from './limiter.ts';
 
@@ -31,6 +32,10 @@ export class HttpError extends Error {
 /** Converts an error to a response. Sends no other messages, since they may quote data. */
 export function toResponse(error: unknown): SandboxResponse {
   if (error instanceof HttpError) return error.response;
+  if (isSystemError(error)) {
+    // 507: Insufficient Storage.
+    return new HttpError(507, 'storage_failed', `the sandbox cannot save its data (${systemReason(error)})`).response;
+  }
   return new HttpError(500, 'internal_error', 'the sandbox failed').response;
 }
 

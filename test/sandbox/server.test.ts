@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { toResponse } from '../../src/sandbox/response.ts';
 import { checkOrigin } from '../../src/sandbox/server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { CallOptions, SandboxResponse } from './support.ts';
@@ -167,6 +168,15 @@ test('a Host header without a port is accepted on port 80 only', () => {
   for (const host of ['127.0.0.1', 'localhost', 'localhost:80']) expect(check(host, 80)).not.toThrow();
   expect(check('127.0.0.1', 4010)).toThrow('must be 127.0.0.1:4010');
   expect(check('evil.example', 80)).toThrow('must be 127.0.0.1:80');
+});
+
+test.each([
+  ['ENOSPC', 'no space left on device'],
+  ['EROFS', 'read-only file system'],
+])('after the file system error %s, the sandbox responds 507 and names it', (code, reason) => {
+  const { status, body } = toResponse(Object.assign(new Error('in /secret'), { code }));
+  const message = `the sandbox cannot save its data (${reason})`;
+  expect([status, JSON.parse(body.toString())]).toEqual([507, { code: 'storage_failed', message, status }]);
 });
 
 test('a sandbox listens on 127.0.0.1 only', async () => {
