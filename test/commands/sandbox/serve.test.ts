@@ -39,6 +39,7 @@ test('`petstore sandbox` prints its limits, URL and key, and an interruption end
   const { out, err, url, key, stop } = await serve(['--quiet']);
   expect(out()).toContain('plan free: 60/1m, 1000/1d\n');
   expect(out()).toContain(`\n\n  URL   ${url}\n  key   sandbox_`);
+  expect(out()).toContain(`\n  petstore auth login -p local --url ${url}\n  petstore categories list -p local\n`);
   expect(out()).toContain(`\n  export PETSTORE_BASE_URL=${url}\n  export PETSTORE_API_KEY=${key}\n`);
   const response = await get(url, key);
   expect([response.status, await response.text()]).toEqual([200, '[]']);
