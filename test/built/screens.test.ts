@@ -87,7 +87,7 @@ test('the spinner of a create is cleared before the result', async () => {
 });
 
 test('a countdown ended by Ctrl-C is replaced by the quota and the error', async () => {
-  const steps = [{ after: 'for the rate limit', send: '\u0003' }];
+  const steps = [{ after: 'for the rate limit to reset\u001b[?2026l', send: '\u0003' }];
   const { outcome, shown } = await screen('limited', ['categories', 'list'], { steps });
   expect(outcome.code).toBe(130);
   expect(await moment(outcome, /for the rate limit/)).toBe('⠋ waiting 42s for the rate limit to reset');
