@@ -3,14 +3,15 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkClock } from '../../src/commands/doctor.ts';
+import { checkClock } from '../../src/commands/doctor-checks.ts';
+import { run } from '../../src/program.ts';
 import { hasModes, hasMounts } from '../support/capabilities.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import { place } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { inProcess } from '../support/world.ts';
+import { inProcess, world } from '../support/world.ts';
 
 interface Check {
   readonly id: string;
@@ -69,6 +70,7 @@ const savedUrl = (url: string): [string, string] => ['profile-production.json', 
 const damaged = (): [string, string] => ['profile-staging.json', '{"key": "sk_secret_'];
 const named = (name: string) => () => ({ PETSTORE_PROFILE: name });
 const proxied = (proxy: string) => ({ ...at('https://pets.example/v1'), HTTPS_PROXY: proxy });
+const LOGIN = 'run `petstore auth login -p production --url https://HOST/v1`';
 const UNAUTHORIZED = { code: 'unauthorized', message: 'No.', status: 401 };
 
 test.each<
@@ -89,6 +91,8 @@ test.each<
   ['a closed proxy', () => proxied('http://ann:sk_secret_@127.0.0.1:9'), 6, 'connection', 'proxy 127.0.0.1:9', ''],
   ['an invalid proxy', () => proxied('ftp://proxy'), 2, 'proxy', 'HTTPS_PROXY', ''],
   ['a rejected key', at, 3, 'api_key', 'No.', 'PETSTORE_API_KEY', { response: [UNAUTHORIZED, 401] }],
+  ['a wrong path', at, 4, 'connection', '404', 'correct PETSTORE_BASE_URL', { response: [{}, 404] }],
+  ['a saved wrong path', () => KEY, 4, 'connection', '404', LOGIN, { response: [{}, 404], file: savedUrl }],
   ['a web page', at, 7, 'connection', '', '', { response: ['<html>'] }],
   ['a list of something else', at, 7, 'connection', '', '', { response: ['[{"id":"x"}]'] }],
   [
@@ -133,6 +137,48 @@ test('doctor reports config and state directories that cannot be used once each,
   expect(of('profile')).toMatchObject({ status: 'skipped', detail: 'Config failed' });
 });
 
+test('doctor with an active sandbox reports a broken state directory once', async () => {
+  const dir = withFile('active.json', '{"active":"sandbox"}');
+  writeFileSync(join(dir, 'file'), '');
+  const { failed, of } = await doctor({ PETSTORE_STATE_DIR: join(dir, 'file', 'state') }, [], dir);
+  expect(failed.map(({ id }) => id)).toEqual(['state']);
+  expect(of('connection')).toMatchObject({ status: 'skipped', detail: 'State failed' });
+});
+
+test('doctor prints each row when its check has ended', async () => {
+  let before = '';
+  const { url, close } = await startHttpFake(() => {
+    before = context.stdout.text();
+    return { status: 200, body: [] };
+  });
+  onTestFinished(close);
+  const context = world(['doctor'], { env: at(url) });
+  await run(context);
+  expect(before).toMatch(/^STATUS .*\n(?:.+\n)+ok +Proxy +none\n$/);
+});
+
+test('doctor does not wait for the rate limit, and tells until when the key is blocked', async () => {
+  const { url, requests, close } = await startHttpFake(() => ({
+    status: 429,
+    body: { code: 'rate_limited', message: 'Slow down.' },
+    headers: { 'retry-after': '50' },
+  }));
+  onTestFinished(close);
+  const dir = tempDir();
+  const first = await doctor(at(url), [], dir);
+  expect([first.code, first.of('connection')]).toMatchObject([0, { status: 'ok' }]);
+  expect(first.of('connection')?.detail).toMatch(/ responded \(429\): rate limited, try again in \d+s/);
+  const { code, of } = await doctor(at(url), [], dir);
+  expect([code, of('connection')?.status, of('api_key')?.status, of('clock')?.status]).toEqual([
+    0,
+    'skipped',
+    'skipped',
+    'skipped',
+  ]);
+  expect(of('connection')?.detail).toMatch(/^rate limited, try again in \d+s/);
+  expect(requests).toHaveLength(1);
+});
+
 test.runIf(hasMounts)('doctor reports a full disk, with the hint to free disk space', () => {
   const at = place();
   const fill = `mount -t tmpfs -o size=64k,mode=700 tmpfs "$0"; cd "$0"; mkdir -m 700 config state; cat /dev/zero > fill`;
@@ -170,21 +216,21 @@ test.runIf(hasStateServer)('doctor shows a state server, and warns if it may evi
 });
 
 test.each([
-  [0, 'ok'],
-  [4000, 'ok'],
-  [90_000, 'warning'],
-  [-90_000, 'warning'],
-  [undefined, 'skipped'],
-])('the clock check for an offset of %s ms is "%s"', (off, status) => {
+  [0, 'ok', 'agrees with the service'],
+  [4000, 'ok', 'agrees with the service'],
+  [90_000, 'warning', 'the system clock is 1m 30s ahead of the service'],
+  [-90_000, 'warning', 'the system clock is 1m 30s behind the service'],
+  [undefined, 'skipped', 'the response has no Date header'],
+])('the clock check for an offset of %s ms is "%s": %s', (off, status, detail) => {
   const theirs = Date.parse('2026-11-21T12:00:00Z');
   const at = theirs + 500 + (off ?? 0);
   const headers = off === undefined ? {} : { date: new Date(theirs).toUTCString() };
-  expect(checkClock({ headers, sentAt: at, receivedAt: at }).status).toBe(status);
+  expect(checkClock({ headers, sentAt: at, receivedAt: at })).toMatchObject({ status, detail });
 });
 
 test('doctor prints checks and hints as a table, and its error does not repeat them', async () => {
   const { out, err } = await inProcess(['doctor']);
-  expect(out).toMatch(/^STATUS {3}CHECK {7}DETAIL\nok {7}Node {8}\d+/);
-  expect(out).toMatch(/\nfailed {3}Base URL {4}.*\n {21}hint: run `petstore auth login/);
+  expect(out).toMatch(/^STATUS {3}CHECK {9}DETAIL\nok {7}Node {10}\d+/);
+  expect(out).toMatch(/\nfailed {3}Base URL {6}.*\n {23}hint: run `petstore auth login/);
   expect(err).toBe('error: 1 of 9 checks failed: Base URL\n');
 });

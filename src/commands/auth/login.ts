@@ -4,6 +4,7 @@ import { actionHandler, PetstoreCommand } from '../../command.ts';
 import type { Environment } from '../../context.ts';
 import { PetstoreError, rephrase } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
+import { CHECK_NETWORK } from '../../http/request-errors.ts';
 import { TransportError } from '../../http/types.ts';
 import type { Question } from '../../output/prompt.ts';
 import type { ProfileStore } from '../../profiles/conf-store.ts';
@@ -189,18 +190,15 @@ async function tryOut(session: Session, own: Pick<Credentials, 'profile' | 'base
 }
 
 /** The input that a failed request speaks against. */
-function rejectedInput({ kind, status = 0, cause }: PetstoreError): 'url' | 'key' | 'neither' {
+function rejectedInput({ kind, status = 0, cause, hint }: PetstoreError): 'url' | 'key' | 'neither' {
   if (status === 401) return 'key';
   if (cause instanceof TransportError) {
-    const isElsewhere = cause.reason.startsWith('proxy') || OFFLINE.has(cause.code ?? '');
-    return isElsewhere ? 'neither' : 'url';
+    // A response that was cut off came from the service.
+    return /^(?:proxy|reset)/.test(cause.reason) || hint === CHECK_NETWORK ? 'neither' : 'url';
   }
   if (kind === 'service' && status < 500) return 'url';
   return kind === 'rejected' && status !== 403 && status !== 408 ? 'url' : 'neither';
 }
-
-/** The codes of a machine without a network. */
-const OFFLINE = new Set(['EAI_AGAIN', 'ENETUNREACH', 'ENETDOWN']);
 
 function nothingSaved(error: PetstoreError, hint?: string): PetstoreError {
   const { message, code, serviceMessage } = error;

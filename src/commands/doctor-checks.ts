@@ -1,0 +1,236 @@
+// The checks of `petstore doctor`. A check fails by throwing.
+import { randomUUID } from 'node:crypto';
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { categoriesOf, LIST } from '../api/categories.ts';
+import { PetstoreError, rephrase, storageError, toPetstoreError } from '../errors.ts';
+import { formatDuration, formatTime } from '../format.ts';
+import { proxyFor } from '../http/proxy.ts';
+import { CHECK_NETWORK, CHECK_URL } from '../http/request-errors.ts';
+import type { HttpResponse } from '../http/types.ts';
+import { TransportError } from '../http/types.ts';
+import type { Credentials, FoundUrl } from '../profiles/credentials.ts';
+import { environmentSuffices, findUrl, loginHint, requestedProfile, selectProfile } from '../profiles/credentials.ts';
+import { checkExists, SANDBOX } from '../profiles/store.ts';
+import { maskKey } from '../redact.ts';
+import { completeHint } from '../report-error.ts';
+import type { Session } from '../session.ts';
+import { quoteForShell } from '../shell-quote.ts';
+
+export interface CheckResult {
+  readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
+  readonly detail: string;
+  readonly hint?: string | undefined;
+  /** The error that determines the exit code. */
+  readonly failure?: PetstoreError;
+}
+
+export interface CheckDefinition {
+  readonly id: string;
+  readonly label: string;
+  /** Fails by throwing. */
+  readonly test: () => CheckResult | Promise<CheckResult>;
+  /** Whether it is skipped after another such check has failed. */
+  readonly dependsOnPrevious?: true;
+  /** The ids of checks that may have failed for the same reason, which is reported once. */
+  readonly uses?: readonly string[];
+}
+
+const FROM_ENVIRONMENT = 'API key and base URL come from the environment';
+const SANDBOX_NEEDS_NONE = 'not used by the sandbox';
+/** The Date header has one-second resolution and network delay. */
+const TOLERATED_SKEW_MS = 5_000;
+
+const ok = (detail: string): CheckResult => ({ status: 'ok', detail });
+export const skipped = (detail: string): CheckResult => ({ status: 'skipped', detail });
+const warning = (detail: string, hint: string): CheckResult => ({ status: 'warning', detail, hint });
+
+/** What a check finds for those after it. */
+interface Found {
+  url?: FoundUrl;
+  response?: HttpResponse;
+}
+
+/** In the order in which they run. */
+export function definitions(session: Session): readonly CheckDefinition[] {
+  const { env, nodeVersion } = session.context;
+  const { profile } = session.options;
+  const isSandbox = (profile ?? env['PETSTORE_PROFILE']) === SANDBOX;
+  const isFromEnvironment = profile === undefined && environmentSuffices(env);
+  const skipReason = isSandbox ? SANDBOX_NEEDS_NONE : isFromEnvironment ? FROM_ENVIRONMENT : undefined;
+  const checkConfig = () => checkDirectory(session, session.configDir(), 'PETSTORE_CONFIG_DIR');
+  const checkState = () => checkDirectory(session, session.stateDir(), 'PETSTORE_STATE_DIR');
+  const stateServer = { id: 'state_server', label: 'State server', test: () => checkStateServer(session) };
+  const found: Found = {};
+  const dependsOnPrevious = true;
+  return [
+    { id: 'node', label: 'Node', test: () => ok(nodeVersion) },
+    { id: 'config', label: 'Config', test: () => (skipReason ? skipped(skipReason) : checkConfig()) },
+    { id: 'state', label: 'State', test: checkState },
+    ...(env['PETSTORE_STATE_URL'] ? [stateServer] : []),
+    {
+      id: 'profile',
+      label: 'Profile',
+      test: () => (isFromEnvironment ? skipped(FROM_ENVIRONMENT) : checkProfile(session)),
+      dependsOnPrevious,
+      uses: ['config'],
+    },
+    { id: 'base_url', label: 'Base URL', test: () => checkUrl(session, found), dependsOnPrevious },
+    { id: 'proxy', label: 'Proxy', test: () => checkProxy(session, found), dependsOnPrevious },
+    {
+      id: 'connection',
+      label: 'Connection',
+      test: () => checkConnection(session, found),
+      dependsOnPrevious,
+      // The data of the sandbox is in the state directory.
+      uses: ['state', 'state_server'],
+    },
+    { id: 'api_key', label: 'API key', test: () => checkApiKey(session, found), dependsOnPrevious },
+    { id: 'clock', label: 'Clock', test: () => (found.response ? checkClock(found.response) : skipped('no response')) },
+  ];
+}
+
+/** Runs a check. Throws only what is not a failure of the check: a bug, and an interruption. */
+export async function perform(test: CheckDefinition['test'], session: Session): Promise<CheckResult> {
+  try {
+    return await test();
+  } catch (thrown) {
+    const failure = toPetstoreError(await session.explain(thrown));
+    if (failure.kind === 'internal' || failure.kind === 'interrupted') throw thrown;
+    const { message: detail, hint } = completeHint(failure, session.context, session.options.profile);
+    return { status: 'failed', detail, hint, failure };
+  }
+}
+
+/**
+ * Writes and syncs a small file in the directory, or in its nearest existing parent, and checks the permissions.
+ * @throws PetstoreError `storage`
+ */
+function checkDirectory({ context }: Session, dir: string, variable: string): CheckResult {
+  let existing = dir;
+  while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
+  const file = join(existing, `.petstore-doctor-${randomUUID()}`);
+  let paths: readonly string[];
+  try {
+    writeFileSync(file, 'x'.repeat(4096), { mode: 0o600, flag: 'wx', flush: true });
+    paths = existing === dir ? [dir, ...readdirSync(dir).map((name) => join(dir, name))] : [];
+  } catch (cause) {
+    throw storageError(cause, 'write to', dir, variable);
+  } finally {
+    if (existsSync(file)) rmSync(file);
+  }
+  const isShared = (path: string): boolean => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0;
+  const shared = context.platform === 'win32' ? undefined : paths.find(isShared);
+  if (shared === undefined) return ok(dir);
+  return warning(`other users can access ${shared}`, `run \`chmod -R go= ${quoteForShell(dir, context)}\``);
+}
+
+/** @throws PetstoreError `usage` or `storage` if the server cannot be used */
+async function checkStateServer(session: Session): Promise<CheckResult> {
+  const server = await session.stateServer();
+  if (!server) return skipped('not configured');
+  try {
+    const { checkServer } = await import('../append-log/stream-log.ts');
+    const policy = await checkServer(server, session.context.clock);
+    const detail = `${server.name} responded${server.tls ? '' : ' without TLS'}`;
+    if (policy === undefined) return ok(detail);
+    return warning(`${detail}; it may delete the quota (${policy})`, 'set `maxmemory-policy noeviction` on the server');
+  } catch (error) {
+    if (!(error instanceof PetstoreError) || error.kind !== 'storage') throw error;
+    throw rephrase(error, error.message, 'start the state server, or correct PETSTORE_STATE_URL');
+  }
+}
+
+/** @throws PetstoreError `usage` if there is no profile of that name, `storage` */
+async function checkProfile(session: Session): Promise<CheckResult> {
+  const requested = requestedProfile(session.context.env, session.options.profile);
+  if (requested?.name === SANDBOX) return ok(`${SANDBOX} (built in)`);
+  const store = await session.profiles();
+  const name = requested?.name ?? store.active();
+  checkExists(name, store.names(), requested?.source);
+  store.get(name);
+  return ok(`${name} (${requested ? `from ${requested.source ?? '--profile'}` : 'active'})`);
+}
+
+/** @throws PetstoreError `auth` or `usage` if there is no valid URL */
+async function checkUrl({ context, options, profiles }: Session, found: Found): Promise<CheckResult> {
+  found.url = findUrl(await selectProfile(context.env, options.profile, profiles));
+  const { url, urlSource } = found.url;
+  if (url === undefined) return skipped(SANDBOX_NEEDS_NONE);
+  return ok(`${url}${urlSource === 'environment' ? ' (from the environment)' : ''}`);
+}
+
+/** @throws PetstoreError `usage` if the proxy is invalid */
+function checkProxy({ context }: Session, { url: { url } = { urlSource: 'sandbox' } }: Found): CheckResult {
+  const proxy = url && proxyFor(new URL(url), context.env);
+  return ok(proxy ? `${proxy.protocol}//${proxy.host}` : 'none');
+}
+
+/** Sends one request, if the rate limit allows it now. */
+async function checkConnection(session: Session, found: Found): Promise<CheckResult> {
+  // The next check reports a missing key.
+  const target = await session.target().catch(() => undefined);
+  if (!target) return skipped('needs an API key');
+  const host = target.keySource === 'sandbox' ? 'the sandbox' : new URL(target.baseUrl).host;
+  try {
+    const response = await (await session.httpClient()).send(LIST);
+    found.response = response;
+    if (response.status !== 401) categoriesOf(response);
+    return ok(`${host} responded in ${Math.round(response.receivedAt - response.sentAt)} ms`);
+  } catch (error) {
+    if (!(error instanceof PetstoreError)) throw error;
+    if (error.kind !== 'rate_limited') throw connectionError(error, target);
+    const { retryAt = 0, status } = error;
+    const now = session.context.clock.now();
+    const limit = retryAt > now ? `rate limited, try again ${formatTime(retryAt, now)}` : 'rate limited, try again';
+    return status === 429 ? ok(`${host} responded (429): ${limit}`) : skipped(limit);
+  }
+}
+
+/** Adds the failed step to the error of a request, and a hint that does not suggest `petstore doctor` again. */
+function connectionError(error: PetstoreError, { profile, urlSource }: Credentials): PetstoreError {
+  if (error.hint === CHECK_URL.hint) {
+    const hint = urlSource === 'environment' ? 'correct PETSTORE_BASE_URL' : loginHint(profile, true);
+    return rephrase(error, error.message, hint);
+  }
+  if (!(error.cause instanceof TransportError)) return error;
+  const { code = '', reason, requestSent } = error.cause;
+  const at = (step: string, hint: string): PetstoreError => rephrase(error, `${error.message} (${step})`, hint);
+  const offline = error.hint === CHECK_NETWORK ? CHECK_NETWORK : undefined;
+  if (/^(?:ENOTFOUND|EAI_)/.test(code)) return at('DNS', offline ?? 'check the host name in the base URL');
+  if (reason === 'connect' || (reason === 'timeout' && !requestSent)) {
+    return at('TCP', offline ?? 'check the host and port in the base URL');
+  }
+  return reason === 'tls' ? at('TLS', tlsHint(code)) : error;
+}
+
+function tlsHint(code: string): string {
+  if (/EXPIRED|NOT_YET_VALID/.test(code)) return 'synchronize the system clock, or renew the certificate';
+  if (/ALTNAME|HOSTNAME/.test(code)) return 'check the host name in the base URL';
+  if (/^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/.test(code)) {
+    return 'set NODE_EXTRA_CA_CERTS to the certificate file of the authority to trust';
+  }
+  return 'check that the port in the base URL serves https';
+}
+
+/** @throws PetstoreError `auth` if there is no key, or the service rejected it */
+async function checkApiKey(session: Session, { response }: Found): Promise<CheckResult> {
+  const { key, keySource } = await session.target();
+  if (keySource === 'sandbox') return skipped(SANDBOX_NEEDS_NONE);
+  if (!response) return skipped('no response');
+  categoriesOf(response);
+  const sources = { stored: 'saved', command: 'from a key command', environment: 'from the environment' };
+  return ok(`${maskKey(key)} accepted (${sources[keySource]})`);
+}
+
+/** Compares the system clock with the Date header (RFC 9110, 6.6.1); skew is only a warning, since waits are corrected. */
+export function checkClock({ headers, sentAt, receivedAt }: Pick<HttpResponse, 'headers' | 'sentAt' | 'receivedAt'>) {
+  const theirs = Date.parse(String(headers['date']));
+  if (Number.isNaN(theirs)) return skipped('the response has no Date header');
+  // The header is truncated to the second: add the mean error of half a second.
+  const skew = (sentAt + receivedAt) / 2 - (theirs + 500);
+  if (Math.abs(skew) <= TOLERATED_SKEW_MS) return ok('agrees with the service');
+  const side = skew > 0 ? 'ahead of' : 'behind';
+  const detail = `the system clock is ${formatDuration(Math.abs(skew))} ${side} the service`;
+  return warning(detail, 'synchronize the system clock');
+}
