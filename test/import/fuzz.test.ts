@@ -40,9 +40,13 @@ function expected(text: string, extension: string): NewCategory[] | undefined {
     const values = PARSERS[extension]?.(text);
     // `list --json` prints an empty list as []; an empty file is an error.
     if (!Array.isArray(values) || (values.length === 0 && extension !== '.json')) return undefined;
+    const descriptions = new Map<string, unknown>();
     return values.map((value: unknown) => {
       const { name, description } = value as Record<string, unknown>;
       if (Array.isArray(value) || typeof name !== 'string' || name.trim() === '') throw new TypeError('no row');
+      if ((descriptions.get(name) ?? description ?? '') !== (description ?? ''))
+        throw new TypeError('two descriptions');
+      descriptions.set(name, description ?? '');
       if (/\p{Surrogate}/u.test(`${name}${description}`)) throw new TypeError('half a character');
       if (description === undefined || description === null) return { name };
       if (typeof description !== 'string') throw new TypeError('no text');
