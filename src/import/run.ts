@@ -154,6 +154,8 @@ class Run implements RunResult {
     } catch (error) {
       const { means, isFatal } = classifyError(error);
       if (isFatal) this.end(error);
+      // A row that was not sent may be created by another client.
+      if (means === 'unsent') entry.sent--;
       if (means === 'rejected') this.results.set(entry, { state: 'failed', error: toPetstoreError(error) });
       if (means === 'rejected' || means === 'unsent') return true;
       const drainMs = { lost: LOST_MS, slow: Math.max(LOST_MS, timeoutMs), aborted: DRAIN_MS }[means];
