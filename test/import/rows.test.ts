@@ -5,7 +5,6 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { NewCategory } from '../../src/api/types.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import { lookAlikes, repeatedNames } from '../../src/import/name-warnings.ts';
 import type { RowOptions } from '../../src/import/row-validator.ts';
 import { readInputFile, readRows } from '../../src/import/rows.ts';
 import { hasDevices } from '../support/capabilities.ts';
@@ -289,25 +288,4 @@ test('a file or a pipe of more than 64 MiB is rejected before it is read complet
   await expect(readInputFile('large.csv', { cwd, stdin })).rejects.toThrow('"large.csv" is larger than 64 MiB');
   await expect(readInputFile('-', { cwd, stdin })).rejects.toThrow('stdin is larger than 64 MiB');
   expect(chunks).toBe(64);
-});
-
-test('names that differ only in case, spaces or Unicode form are named in one line', () => {
-  const rows = ['cat', 'Cat', 'dog', 'dog\u00a0', 'é', 'e\u0301', 'ant', 'ANT', 'cat', 'bat'].map((name) => ({ name }));
-  expect(lookAlikes(rows)).toBe(
-    'names that differ only in case, spaces or Unicode form become separate categories: "cat" and "Cat", "dog" and "dog\u00a0", "é" and "e\u0301", and 1 more',
-  );
-  expect(lookAlikes(rows.slice(0, 1))).toBeUndefined();
-});
-
-test.each<[string, string | undefined]>([
-  ['name,description\nfox,\ncat,\n"fox",\n\nFox,\n', '1 row repeats a name and is skipped: line 4 "fox"'],
-  [
-    'name,description\nfox,Vulpes\n"a\nb",""\nfox,Vulpes\nfox,Vulpes\n"a\nb",\nfox,Vulpes\n',
-    '4 rows repeat a name and are skipped: line 5 "fox", line 6 "fox", line 7 "a\nb", and 1 more',
-  ],
-  ['[{"name":"fox"},\n\n{"name":"cat"}, {"name":"fox"\n}]', '1 row repeats a name and is skipped: line 3 "fox"'],
-  ['{"name":"fox"}\n{"name":"cat"}', undefined],
-])('the rows of %j that repeat a name are reported with their lines: %s', async (content, warning) => {
-  const rows = await readRows({ label: 'it', extension: '', bytes: Buffer.from(content) }, { ignoreExtra: false });
-  expect(repeatedNames(rows)).toBe(warning);
 });

@@ -2,9 +2,9 @@
 import type { PetstoreError } from '../../errors.ts';
 import { formatCount, formatNumber } from '../../format.ts';
 import type { Estimate } from '../../import/estimate.ts';
-import { formatEstimate } from '../../import/estimate.ts';
 import type { ImportDocument, NumberedRow } from '../../import/results.ts';
 import type { Column, TextContext, View } from '../../output/view.ts';
+import { formatEstimate } from './import-progress.ts';
 
 export interface Preview {
   readonly dryRun: true;

@@ -5,20 +5,21 @@ import type { Action } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatCount } from '../../format.ts';
-import { estimate, formatEstimate, startProgressLine } from '../../import/estimate.ts';
+import { estimate } from '../../import/estimate.ts';
 import { importError } from '../../import/import-error.ts';
 import type { ListOptions } from '../../import/list.ts';
 import { firstList } from '../../import/list.ts';
 import { openLock } from '../../import/lock.ts';
-import { differingDescriptions, lookAlikes, repeatedNames } from '../../import/name-warnings.ts';
 import { ImportResults } from '../../import/results.ts';
 import type { RowOptions } from '../../import/row-validator.ts';
 import { readInputFile, readRows } from '../../import/rows.ts';
 import type { RunOptions, RunResult } from '../../import/run.ts';
 import { runImport } from '../../import/run.ts';
 import type { Session } from '../../session.ts';
+import { formatEstimate, startProgressLine } from './import-progress.ts';
 import type { ImportData, Preview } from './import-view.ts';
 import { importView } from './import-view.ts';
+import { differingDescriptions, lookAlikes, repeatedNames } from './import-warnings.ts';
 
 interface ImportOptions extends RowOptions {
   readonly dryRun: boolean;

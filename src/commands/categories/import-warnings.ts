@@ -1,8 +1,8 @@
-// Warnings about the names of a file: a name is a category, and names that look alike are several.
-import type { NewCategory } from '../api/types.ts';
-import { formatNumber } from '../format.ts';
-import type { FileRow } from './row-validator.ts';
-import { quoted } from './row-validator.ts';
+// The warnings of an import about names: of its file, and of existing categories.
+import type { NewCategory } from '../../api/types.ts';
+import { formatNumber } from '../../format.ts';
+import type { FileRow } from '../../import/row-validator.ts';
+import { quoted } from '../../import/row-validator.ts';
 
 const MOST_NAMED = 3;
 

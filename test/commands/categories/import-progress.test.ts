@@ -1,8 +1,9 @@
 // The estimated time of an import, and its progress line; the length of a window comes from the time to its reset.
 import { expect, test } from 'vitest';
-import { estimate, formatEstimate, startProgressLine } from '../../src/import/estimate.ts';
-import type { Quota } from '../../src/rate-limit/quota.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import { formatEstimate, startProgressLine } from '../../../src/commands/categories/import-progress.ts';
+import { estimate } from '../../../src/import/estimate.ts';
+import type { Quota } from '../../../src/rate-limit/quota.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 const START = 1_800_000_000_000;
 const MINUTE = 60_000;
