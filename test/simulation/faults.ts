@@ -28,9 +28,22 @@ export type Cause = 'service' | 'process' | 'server' | 'clock';
 /**
  * The request or process that a fault waits for. `first`, `lookup`: a list before or after the first create; `owed`: the
  * service may still process a create after its response; `lost`: a create has ended without a response; `refused`: a stated
- * wait has begun; `connecting`: a request is allowed, and not sent yet.
+ * wait has begun; `connecting`: a request is allowed, and not sent yet;
+ * `contended`: a create is allowed, and another import waits for the lock;
+ * `asleep`: another process is suspended.
  */
-type Moment = 'create' | 'list' | 'first' | 'lookup' | 'owed' | 'lost' | 'refused' | 'connecting' | 'any';
+type Moment =
+  | 'create'
+  | 'list'
+  | 'first'
+  | 'lookup'
+  | 'owed'
+  | 'lost'
+  | 'refused'
+  | 'connecting'
+  | 'contended'
+  | 'asleep'
+  | 'any';
 
 /** One of the kinds at one of the moments; `amount` is the number of requests, or milliseconds, or the least and the most. */
 type Draw = readonly [kinds: string, moments: string, amount?: number | readonly [number, number]];
@@ -64,7 +77,14 @@ const TABLE: readonly (readonly [cause: Cause, weight: number, ...draws: Draw[]]
   ['process', 2, [LATE, 'create', 4], ['kill', 'owed'], ['kill', 'owed']],
   // So long that another machine takes over.
   ['process', 3, ['suspend', 'create connecting any', [65_000, 165_000]]],
+  // A refusal that the suspended process must know of before it sends its request.
+  ['process', 5, ['suspend', 'connecting', [3000, 25_000]], ['refuse', 'asleep', 2]],
+  ['process', 4, ['suspend', 'contended', [65_000, 165_000]]],
   ['process', 2, ['disk-full', 'create any', [1000, 60_000]]],
+  // A process that dies after the seal of a log, while others have it open.
+  ['process', 4, ['kill-rotating', 'create list any'], ['kill-rotating kill-writing', 'create any']],
+  // Records that the server loses while older ones stay.
+  ['server', 6, ['slow', 'create', 3], ['refuse', 'any', 2], ['server-rollback', 'refused', [500, 5000]]],
   ['server', 4, ['false-created', 'create', FEW]],
   ['server', 6, [`lost-response error-after ${LATE}`, 'create', 3], ['server-flush kill', 'lost owed']],
   ['server', 5, ['slow', 'create', 3], ['refuse', 'any', 2], ['server-down server-flush', 'refused', [8000, 90_000]]],
@@ -72,7 +92,7 @@ const TABLE: readonly (readonly [cause: Cause, weight: number, ...draws: Draw[]]
   ['server', 6, ['server-down server-hang', 'any', [2000, 12_000]], ['refuse', 'any', 3]],
   ['server', 3, ['server-down', 'any', LONG_OUTAGE_MS]],
   ['server', 6, ['server-down server-hang server-flush', 'create create any', [100, 15_000]]],
-  ['clock', 2, ['clock-jump', 'create any', [-3_600_000, 3_600_000]]],
+  ['clock', 4, ['clock-jump', 'create any', [-3_600_000, 3_600_000]]],
   ['clock', 2, ['refuse', 'any', 2], ['clock-jump', 'refused', [-5_000_000, 2_200_000]]],
 ];
 
@@ -138,11 +158,13 @@ export class Faults {
   onRequest(process: SimulatedProcess, kind: 'create' | 'list'): string | undefined {
     this.#sent++;
     const which = kind === 'create' ? kind : process.creates === 0 ? 'first' : 'lookup';
+    const sleeps = this.#hooks.running().some((one) => one !== process && this.#isAsleep(one));
+    const moments: readonly Moment[] = ['any', kind, which, ...(sleeps ? (['asleep'] as const) : [])];
     const found = this.#requests.find(
       ({ fault, left }) =>
         left > 0 &&
         this.#sent > fault.at &&
-        ['any', kind, which].includes(fault.moment) &&
+        moments.includes(fault.moment) &&
         (process.command === 'import' || !OF_IMPORTS.has(fault.kind)),
     );
     // One request in five gets through.
@@ -152,18 +174,21 @@ export class Faults {
     return found.fault.kind;
   }
 
+  #isAsleep({ suspendedUntil }: SimulatedProcess): boolean {
+    return suspendedUntil > this.#hooks.scheduler.now;
+  }
+
   /** Injects each fault whose moment has come; called after every step. @returns whether a fault was injected */
   inject(): boolean {
     const { scheduler, running } = this.#hooks;
     const before = this.#others.length;
     this.#others = this.#others.filter((fault) => {
       if (this.#sent < fault.at) return true;
-      const isAsleep = ({ suspendedUntil }: SimulatedProcess): boolean => suspendedUntil > scheduler.now;
       // A suspended run that has lost the lock without a record would take it back.
-      if (fault.kind === 'server-flush' && running().some(isAsleep)) return true;
+      if (isLoss(fault.kind) && running().some((one) => this.#isAsleep(one))) return true;
       const victims = running()
-        .filter((one) => !isAsleep(one) && one.sparedUntil < scheduler.now)
-        .filter((one) => isMoment(fault, one, scheduler.now));
+        .filter((one) => !this.#isAsleep(one) && one.sparedUntil < scheduler.now)
+        .filter((one) => isMoment(fault, one, running(), scheduler.now));
       if (victims.length === 0) return true;
       // The state server fails before or after the program has recorded the refusal.
       if (fault.moment === 'refused' && scheduler.random() < 0.7) return true;
@@ -180,6 +205,7 @@ export class Faults {
     const { machine } = victim;
     if (kind === 'kill') kill(victim);
     if (kind === 'kill-writing') victim.diesWriting = true;
+    if (kind === 'kill-rotating') victim.diesRotating = true;
     if (kind === 'suspend') victim.suspendedUntil = scheduler.now + amount;
     if (kind === 'interrupt') victim.onInterrupt();
     if (kind === 'new-key') renewKey();
@@ -189,6 +215,7 @@ export class Faults {
       onClockSet(machine);
     }
     if (kind === 'disk-full') {
+      machine.wasFull = true;
       machine.freeBytes = Math.floor(scheduler.random() * 300);
       scheduler.after(amount, undefined, () => {
         machine.freeBytes = Number.POSITIVE_INFINITY;
@@ -196,8 +223,10 @@ export class Faults {
     }
     if (kind === 'server-down') stateServer.goDown(amount);
     if (kind === 'server-hang') stateServer.hang(amount);
-    if (kind === 'server-flush') stateServer.flush();
-    if (kind === 'server-flush') onServerLoss();
+    if (isLoss(kind)) {
+      stateServer.lose(kind === 'server-flush' ? Number.POSITIVE_INFINITY : amount);
+      onServerLoss();
+    }
     if (amount >= LONG_OUTAGE_MS && kind === 'server-down') this.#expectNoneWaits(amount);
   }
 
@@ -216,13 +245,29 @@ export class Faults {
   }
 }
 
-function isMoment({ moment }: Fault, process: SimulatedProcess, now: number): boolean {
-  const { inFlight, owed, lost, refusedUntil, connecting } = process;
+function isLoss(kind: string): boolean {
+  return kind === 'server-flush' || kind === 'server-rollback';
+}
+
+function isMoment(
+  { moment }: Fault,
+  process: SimulatedProcess,
+  running: readonly SimulatedProcess[],
+  now: number,
+): boolean {
+  const { inFlight, owed, lost, refusedUntil, connecting, creates, command } = process;
   if (moment === 'any') return true;
   if (moment === 'lost') return lost > 0;
   if (moment === 'refused') return refusedUntil > now + 6000;
   if (moment === 'owed') return owed > 0;
   if (moment === 'connecting') return connecting > 0;
+  if (moment === 'contended')
+    return (
+      command === 'import' &&
+      creates > 0 &&
+      connecting > 0 &&
+      running.some((one) => one !== process && one.command === 'import')
+    );
   return inFlight[moment === 'create' ? 'create' : 'list'] > 0;
 }
 

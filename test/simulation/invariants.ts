@@ -105,6 +105,8 @@ export class Invariants {
   readonly #seen = new Map<SimulatedProcess, Seen>();
   readonly #heard = new Map<string, Heard>();
   readonly #waits: StatedWait[] = [];
+  /** The imports that have sent a create, in the order of their first. */
+  readonly #importers: SimulatedProcess[] = [];
   /** The end of the last stated wait or window, and the number of refusals, whatever the key. */
   readonly #stated = { until: 0, refusals: 0 };
 
@@ -169,6 +171,7 @@ export class Invariants {
     }
     if (name !== undefined && process.command === 'import' && expectations.isComplete(name))
       this.violate(`"${name}" is sent although no category of it is missing`);
+    if (name !== undefined && process.command === 'import') this.#checkLock(process);
     if (name === undefined && now < this.#seenBy(process).pausedUntil)
       this.violate('a list is sent again before the time that a 503 stated');
     const inside = this.#waits.find((wait) => wait.key === key && now < wait.until && this.#knows(process, wait));
@@ -177,6 +180,14 @@ export class Invariants {
     const slackMs = SLACK_MS + (name === undefined ? slowestMs : 0);
     this.#checkIdle(process, key, slackMs);
     this.#checkPatience(process, slackMs);
+  }
+
+  // Checks that an import sends no create after another one has sent its first.
+  #checkLock(process: SimulatedProcess): void {
+    const { shared, stateServer } = this.#options;
+    const peers = this.#importers.filter(({ machine }) => shared || machine === process.machine);
+    if (!peers.includes(process)) this.#importers.push(process);
+    else if (peers.at(-1) !== process && stateServer.lostAt < 0) this.violate('two imports create at the same time');
   }
 
   /**
@@ -314,6 +325,9 @@ export class Invariants {
     if (code === undefined) return;
     if (code === 1) this.violate(`internal error: ${err.trim()}`);
     if (code === 5) this.#checkLimited(process, err);
+    const hasCause = process.machine.wasFull || /taken over|not confirmed|state server/.test(err);
+    if ((code === 9 || err.includes('not shared with other processes')) && !hasCause)
+      this.violate(`a log cannot be used, although its disk has room: ${err.trim()}`);
     this.#checkPatience(process, SLACK_MS + slowestMs);
     const isHeld = process.suspendedUntil === 0 && !stateServer.troubled;
     if (isHeld && err.includes('has taken over this import')) this.violate('taken over, although it is alive');

@@ -14,8 +14,9 @@ export interface Machine {
   readonly jumps: number[];
   /** Virtual time at which one of its processes ended last. */
   endedAt: number;
-  /** Bytes that still fit on its disk. */
+  /** Bytes that still fit on its disk, and whether it was ever full. */
   freeBytes: number;
+  wasFull: boolean;
   /** Whether a write to the ledger has ever failed here: a process may then continue alone. */
   diskFailed: boolean;
 }
@@ -24,6 +25,8 @@ export interface Machine {
 export interface SimulatedProcess {
   readonly pid: number;
   readonly machine: Machine;
+  /** The name of its machine or container: the liveness of a process in another container is unknown. */
+  readonly host: string;
   readonly command: string;
   readonly maxWaitMs: number;
   /** Whether it prompts before it creates categories. */
@@ -35,8 +38,9 @@ export interface SimulatedProcess {
   activeAt: number;
   dead: boolean;
   suspendedUntil: number;
-  /** Whether it is killed during its next write. */
+  /** Whether it is killed during its next write, or while it rotates a log. */
   diesWriting: boolean;
+  diesRotating: boolean;
   /** It is not killed before this time, because it could not recover from the loss of a response that is arriving. */
   sparedUntil: number;
   /** The end of the wait that its last 429 stated, in virtual time. */

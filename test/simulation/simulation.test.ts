@@ -7,7 +7,7 @@ import { Simulator } from './simulator.ts';
 const FAULTS_OF_CREATES =
   'no-connection lost-request lost-response late-request slow silent truncated doubled refuse error-before error-after ' +
   'unavailable-after accepted-late gateway-timeout-late false-created garbage rejects kill kill-writing interrupt ' +
-  'disk-full clock-jump server-down server-hang server-flush';
+  'kill-rotating disk-full clock-jump server-down server-hang server-flush server-rollback';
 
 let simulator: Simulator;
 let findings: Findings;

@@ -51,9 +51,15 @@ export class StateServer {
     this.#trouble(ms);
   }
 
-  flush(): void {
+  /** Loses the records of this last time, as after a failover, or all. */
+  lose(lastMs: number): void {
     this.lostAt = this.#scheduler.now;
-    this.#streams.clear();
+    const from = Number(this.#now) - lastMs;
+    for (const [key, entries] of this.#streams) {
+      const left = entries.filter(([id]) => Number(id.split('-')[0]) < from);
+      if (left.length > 0) this.#streams.set(key, left);
+      else this.#streams.delete(key);
+    }
     this.#trouble(0);
   }
 

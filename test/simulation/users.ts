@@ -19,6 +19,8 @@ export type Task =
 export interface UserPlan {
   readonly name: string;
   readonly machine: number;
+  /** The container on that machine. */
+  readonly container: number;
   readonly startsAt: number;
   /** Whether the user imports files and answers the prompt before each import, instead of piping the rows. */
   readonly atTerminal: boolean;

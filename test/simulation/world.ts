@@ -58,8 +58,10 @@ export function planWorld(seed: number) {
   if (!isCalm && hasStateServer && chance(0.8)) causes.add('server');
   const manners = planService();
   const sharedFile = Array.from({ length: 3 + upTo(12) }, (_, at) => `both ${at}`);
+  // Without a state server, users of one machine may be in containers that share its files.
+  const hasContainers = !hasStateServer && chance(0.5);
   // Two users import the same file at once.
-  const isRace = !isCalm && chance(machines.length > 1 ? 0.5 : 0.15);
+  const isRace = !isCalm && chance(machines.length > 1 || hasContainers ? 0.5 : 0.15);
   const count = isRace || (!isCalm && chance(0.45)) ? 2 : 1;
   const users = Array.from({ length: count }, (_, number) => planUser(number));
   const rows = ['old 1', ...users.flatMap(({ tasks }) => tasks.flatMap((task) => ('names' in task ? task.names : [])))];
@@ -116,6 +118,7 @@ export function planWorld(seed: number) {
     return {
       name: `user-${number}`,
       machine: number % machines.length,
+      container: hasContainers ? number : 0,
       startsAt,
       atTerminal: chance(0.2),
       options,
@@ -153,7 +156,7 @@ class World {
     this.#trace = trace;
     this.#machines = plan.machines.map(({ skewMs }, at) => ({
       ...{ name: `m${at}`, skewMs, jumps: [], endedAt: Number.NEGATIVE_INFINITY },
-      ...{ freeBytes: Number.POSITIVE_INFINITY, diskFailed: false },
+      ...{ freeBytes: Number.POSITIVE_INFINITY, wasFull: false, diskFailed: false },
     }));
     const has = (kinds: RegExp): boolean => plan.faults.some(({ kind }) => kinds.test(kind));
     const longestLateMs = has(/^(?:server|disk|kill)/) ? LATEST_AFTER_LOSS_MS : LATEST_MS;
@@ -201,7 +204,7 @@ class World {
       const machine = this.#machines[plan.machine] as Machine;
       const user = new User(plan, {
         ...{ scheduler: this.#scheduler, service: this.#service, expectations: this.#expectations, machine, violate },
-        run: (args, input) => this.#start(machine, args, input, plan.atTerminal && args[1] === 'import'),
+        run: (args, input) => this.#start(plan, args, input),
         loggedIn: () => void this.#loggedIn.add(machine),
         serverIsBack: () => this.#serverIsBack(),
       });
@@ -231,13 +234,16 @@ class World {
     return { violations, trace: this.#trace.lines, coverage, steps, lasted: now, commands: this.#processes.length };
   }
 
-  #start(machine: Machine, args: readonly string[], input: string, atTerminal: boolean): Promise<Ended> {
+  #start(user: UserPlan, args: readonly string[], input: string): Promise<Ended> {
+    const machine = this.#machines[user.machine] as Machine;
+    const atTerminal = user.atTerminal && args[1] === 'import';
     return new Promise((resolve) => {
       const interrupt = new AbortController();
       const process: SimulatedProcess = {
-        ...{ pid: 100 + this.#processes.length, machine, command: args[1] ?? '', hasQuestion: atTerminal },
+        ...{ pid: 100 + this.#processes.length, machine, host: `${machine.name}.${user.container}` },
+        ...{ command: args[1] ?? '', hasQuestion: atTerminal },
         maxWaitMs: MAX_WAITS[args[args.indexOf('--max-wait') + 1] ?? ''] ?? 120_000,
-        ...{ dead: false, suspendedUntil: 0, diesWriting: false, sparedUntil: 0, refusedUntil: 0 },
+        ...{ dead: false, suspendedUntil: 0, diesWriting: false, diesRotating: false, sparedUntil: 0, refusedUntil: 0 },
         ...{ connecting: 0, inFlight: { create: 0, list: 0 }, creates: 0, lost: 0, interrupted: 0, owed: 0 },
         ...{ sentNames: new Set(), listed: new Set(), startedAt: this.#scheduler.now, endedAt: -1, activeAt: -1 },
         onInterrupt: () => {

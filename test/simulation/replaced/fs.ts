@@ -1,7 +1,8 @@
 // `node:fs` on real files in a temporary directory, one subdirectory per machine. Disks can fill up, a process can die during a
-// write, and a dead process cannot use files.
+// write or a rotation, and a dead process cannot use files.
 import * as fs from 'node:fs';
 import { openFiles } from '../disks.ts';
+import type { SimulatedProcess } from '../scheduler.ts';
 import { currentProcess, KilledError } from '../scheduler.ts';
 import { surroundings } from './world.ts';
 
@@ -61,11 +62,29 @@ const replaced = {
   readdirSync: (path: string) => fs.readdirSync(path).sort(),
 };
 
+// The seal of a log, the draft of its next segment, the link to it and the removal of old files.
+function isRotation(name: string, [target, data]: readonly unknown[]): boolean {
+  const path = typeof target === 'number' ? (openFiles.get(target) ?? '') : String(target);
+  if (!/\/(?:quota|imports)\//.test(path)) return false;
+  if (name === 'writeSync') return path.endsWith('.tmp') || String(data).includes('#seal');
+  return name === 'linkSync' || name === 'unlinkSync';
+}
+
+function dieNowAndThen(caller: SimulatedProcess): void {
+  const { scheduler, kill } = surroundings();
+  if (caller.sparedUntil >= scheduler.now || scheduler.random() < 0.6) return;
+  kill(caller);
+  throw new KilledError();
+}
+
 type Call = (...args: unknown[]) => unknown;
 const guarded = Object.entries(replaced).map(([name, value]) => {
   const call: Call = (...args) => {
-    if (currentProcess()?.dead) throw new KilledError();
-    return (value as unknown as Call)(...args);
+    const caller = currentProcess();
+    if (caller?.dead) throw new KilledError();
+    const result = (value as unknown as Call)(...args);
+    if (caller?.diesRotating && isRotation(name, args)) dieNowAndThen(caller);
+    return result;
   };
   return [name, name.endsWith('Sync') ? call : value];
 });
