@@ -14,30 +14,30 @@ export interface Problem {
 /** Whether the service processed the failed request; `late`: it may still process it after the error. */
 export type Processed = 'no' | 'perhaps' | 'late';
 
-export interface Hint {
+/** The parts of an error that may be missing; those that only the command line uses are left out of the published types. */
+export interface ErrorDetails {
   /** One action for the user, as an imperative phrase. The client library shows it without the command. */
   readonly hint?: string | undefined;
-  /** The words of the command that does what the hint says. */
+  /** @internal The words of the command that does what the hint says. */
   readonly command?: readonly string[] | undefined;
-}
-
-export interface ErrorFacts extends Hint {
   readonly code?: string | undefined;
   readonly serviceMessage?: string | undefined;
-  /** Why the outcome of a create is unknown, for a message about several. */
+  /** @internal Why the outcome of a create is unknown, for a message about several. */
   readonly problem?: string | undefined;
   readonly status?: number | undefined;
   readonly retryAt?: number | undefined;
-  /** Default: `perhaps` for the kinds `unknown_outcome` and `internal`, otherwise `no`. */
+  /** @internal Default: `perhaps` for the kinds `unknown_outcome` and `internal`, otherwise `no`. */
   readonly processed?: Processed | undefined;
-  /** All errors in an input file. */
+  /** @internal All errors in an input file. */
   readonly problems?: readonly Problem[] | undefined;
-  /** Overrides the kind's exit code (143 after SIGTERM, 129 after SIGHUP). */
+  /** @internal Overrides the kind's exit code (143 after SIGTERM, 129 after SIGHUP). */
   readonly exitCode?: number | undefined;
-  /** True if nothing is to be printed, for example after a prompt was answered with "no". */
+  /** @internal True if nothing is to be printed, for example after a prompt was answered with "no". */
   readonly silent?: boolean | undefined;
   readonly cause?: unknown;
 }
+
+export type Hint = Pick<ErrorDetails, 'hint' | 'command'>;
 
 /** The error of the program and the client library; its message never contains an API key. */
 export class PetstoreError extends Error {
@@ -56,7 +56,7 @@ export class PetstoreError extends Error {
   /** `unknown` if an interrupted create may have been carried out. */
   declare readonly outcome: 'unknown' | undefined;
   /** @internal */
-  declare readonly facts: ErrorFacts;
+  declare readonly details: ErrorDetails;
 
   static {
     // On the prototype, the name is part of the stack and not a property that console.log repeats.
@@ -64,12 +64,12 @@ export class PetstoreError extends Error {
   }
 
   /** @param message what happened, beginning in lower case and without a full stop */
-  constructor(kind: ErrorKind, message: string, facts: ErrorFacts = {}) {
-    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+  constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.kind = kind;
-    Object.defineProperty(this, 'facts', { value: facts });
+    Object.defineProperty(this, 'details', { value: details });
     const outcome = kind === 'interrupted' && this.processed !== 'no' ? 'unknown' : undefined;
-    const { hint, code, serviceMessage, status, retryAt } = facts;
+    const { hint, code, serviceMessage, status, retryAt } = details;
     for (const [name, value] of Object.entries({ hint, code, serviceMessage, status, retryAt, outcome })) {
       // console.log and loggers show enumerable properties.
       Object.defineProperty(this, name, { value, enumerable: value !== undefined });
@@ -86,18 +86,18 @@ export class PetstoreError extends Error {
 
   /** @internal */
   get processed(): Processed {
-    return this.facts.processed ?? (this.kind === 'unknown_outcome' || this.kind === 'internal' ? 'perhaps' : 'no');
+    return this.details.processed ?? (this.kind === 'unknown_outcome' || this.kind === 'internal' ? 'perhaps' : 'no');
   }
 
   /** @internal */
   get exitCode(): number {
-    return this.facts.exitCode ?? EXIT_CODES[this.kind].code;
+    return this.details.exitCode ?? EXIT_CODES[this.kind].code;
   }
 
   /** The error as `--json` prints it; `retryAt` is ISO 8601. */
   toJSON(): object {
     const { kind, message, hint, code, status, outcome } = this;
-    const { problems } = this.facts;
+    const { problems } = this.details;
     const retryAt = this.retryAt === undefined ? undefined : new Date(this.retryAt).toISOString();
     return { kind, message, hint, code, status, retryAt, outcome, problems };
   }
@@ -105,7 +105,7 @@ export class PetstoreError extends Error {
 
 /** Returns a copy with another message and, if given, another hint, which replaces the command too. */
 export function rephrase(error: PetstoreError, message: string, hint?: string): PetstoreError {
-  return new PetstoreError(error.kind, message, { ...error.facts, ...(hint && { hint, command: undefined }) });
+  return new PetstoreError(error.kind, message, { ...error.details, ...(hint && { hint, command: undefined }) });
 }
 
 /** The system's own words for the code of an error, for example "connection refused" for ECONNREFUSED. */

@@ -18,7 +18,7 @@ type ReportOptions = Pick<GlobalOptions, 'profile' | 'json' | 'verbose' | 'color
  */
 export async function reportError(error: unknown, context: Context, options: ReportOptions): Promise<number> {
   const shown = completeHint(toPetstoreError(error, stateDirIfAny(context)), context, options.profile);
-  if (shown.facts.silent) return shown.exitCode;
+  if (shown.details.silent) return shown.exitCode;
   const { stderr, env } = context;
   const { red } = await loadStyle(stderr, env, options.color);
   const json = `${terminalSafeJson(JSON.stringify({ error: shown }))}\n`;
@@ -33,7 +33,7 @@ export async function reportError(error: unknown, context: Context, options: Rep
  */
 export function completeHint(error: PetstoreError, context: Context, profile: string | undefined): PetstoreError {
   const { kind, message } = error;
-  const { hint, command } = error.facts;
+  const { hint, command } = error.details;
   const formatCommand = createCommandFormatter(context, profile);
   const full = command ? `run ${formatCommand(...command)} to ${hint}` : hint;
   if (kind !== 'usage') return rephrase(error, message, full);

@@ -49,7 +49,7 @@ export function createApi(client: Sender) {
       ): Promise<Category> {
         // Leave out all other fields: the service assigns the id.
         const body = JSON.stringify({ name, description });
-        const request: HttpRequest = { ...CREATE, body, creates: name, beforeSend, cancel };
+        const request: HttpRequest = { ...CREATE, body, categoryName: name, beforeSend, cancel };
         const response = await client.send(request);
         const { status } = response;
         if (status !== 201 && status !== 200) throw responseError(request, response);

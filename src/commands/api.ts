@@ -67,11 +67,11 @@ async function toRequest(session: Session, method: string, typed: string, option
       hint: 'remove --data and --input, or use POST',
     });
   }
-  return { method, path, body, safe, creates: categoryName(method, path, body) };
+  return { method, path, body, safe, categoryName: nameOf(method, path, body) };
 }
 
 // The name in a body that creates a category, for messages about its outcome.
-function categoryName(method: string, path: string, body: Uint8Array | undefined): string | undefined {
+function nameOf(method: string, path: string, body: Uint8Array | undefined): string | undefined {
   if (method !== 'POST' || path !== '/categories' || !body) return undefined;
   const { name } = (toJsonValue(body) ?? {}) as { readonly name?: unknown };
   return typeof name === 'string' ? name : undefined;

@@ -1,5 +1,5 @@
 // The errors of requests: limits, failures of the transport, and responses that are not a success (docs/cli.md, exit codes).
-import type { ErrorFacts, Hint } from '../errors.ts';
+import type { ErrorDetails, Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { formatDuration, formatTime } from '../format.ts';
@@ -9,15 +9,15 @@ import { statusTraits } from './retry.ts';
 import type { HttpRequest, HttpResponse, Limits, TransportError } from './types.ts';
 
 // How to check whether the request was processed.
-function describeUncertain({ method, path, creates }: HttpRequest): Hint & { readonly what: string } {
-  if (creates === undefined) {
+function describeUncertain({ method, path, categoryName }: HttpRequest): Hint & { readonly what: string } {
+  if (categoryName === undefined) {
     const hint = 'check whether the request was processed before you retry';
     return { what: `${method} ${escapeControls(path)}`, hint };
   }
   // Search only for a name that neither a shell nor the service is likely to alter.
-  const search = /^[^\p{Cc}]{1,60}$/u.test(creates) ? ['--search', creates] : [];
+  const search = /^[^\p{Cc}]{1,60}$/u.test(categoryName) ? ['--search', categoryName] : [];
   return {
-    what: `creating "${escapeControls(creates)}"`,
+    what: `creating "${escapeControls(categoryName)}"`,
     hint: 'check whether the category exists before you retry',
     command: ['categories', 'list', ...search],
   };
@@ -97,10 +97,10 @@ function networkHint({ reason, code }: TransportError, timeout: string): Hint | 
 }
 
 /** The error of a request that may have been processed; its hint says how to check. */
-export function unknownOutcome(request: HttpRequest, problem: string, facts: ErrorFacts): PetstoreError {
+export function unknownOutcome(request: HttpRequest, problem: string, details: ErrorDetails): PetstoreError {
   const { what, ...hint } = describeUncertain(request);
   const message = `the outcome of ${what} is unknown: ${problem}`;
-  return new PetstoreError('unknown_outcome', message, { ...facts, ...hint, problem });
+  return new PetstoreError('unknown_outcome', message, { ...details, ...hint, problem });
 }
 
 // The abort reason carries the exit code.
@@ -121,33 +121,33 @@ export const CHECK_URL: Hint = { hint: 'check the base URL', command: ['auth', '
 /** For any final response except 429, which the HTTP client handles. */
 export function responseError(request: HttpRequest, response: HttpResponse): PetstoreError {
   const { status } = response;
-  const facts = { status, ...decodeServiceError(response.body) };
-  const detail = facts.serviceMessage ? `: ${facts.serviceMessage}` : '';
+  const details = { status, ...decodeServiceError(response.body) };
+  const detail = details.serviceMessage ? `: ${details.serviceMessage}` : '';
   if (status === 401) {
     const message = `the service rejected the API key (401)${detail}`;
-    return new PetstoreError('auth', message, { ...facts, hint: 'use a valid API key' });
+    return new PetstoreError('auth', message, { ...details, hint: 'use a valid API key' });
   }
   if (status >= 300 && status < 400) return redirectError(request, response);
   const { ambiguous, slow } = statusTraits(status);
   // The service may have processed the request before the error, and an unexpected 2xx does not confirm that it did.
   if (!request.safe && ambiguous) {
     const processed = slow ? 'late' : 'perhaps';
-    return unknownOutcome(request, `the service returned ${status}${detail}`, { ...facts, processed });
+    return unknownOutcome(request, `the service returned ${status}${detail}`, { ...details, processed });
   }
   if (status >= 400 && status < 500) {
     const who = isFirewall(response) ? 'a firewall or proxy' : 'the service';
     const message = `${who} ${status === 408 ? 'timed out' : 'rejected the request'} (${status})${detail}`;
-    return new PetstoreError('rejected', message, { ...facts, ...rejectionHint(request, response) });
+    return new PetstoreError('rejected', message, { ...details, ...rejectionHint(request, response) });
   }
   if (status === 501)
-    return new PetstoreError('service', `the service does not implement this operation (501)${detail}`, facts);
+    return new PetstoreError('service', `the service does not implement this operation (501)${detail}`, details);
   if (status < 500)
-    return new PetstoreError('service', `unexpected status ${status}${detail}`, { ...facts, ...CHECK_URL });
+    return new PetstoreError('service', `unexpected status ${status}${detail}`, { ...details, ...CHECK_URL });
   const hint = `try again ${statedWait(response) ?? 'later'}`;
-  return new PetstoreError('service', `server error (${status})${detail}`, { ...facts, hint });
+  return new PetstoreError('service', `server error (${status})${detail}`, { ...details, hint });
 }
 
-function rejectionHint({ method, path, creates }: HttpRequest, response: HttpResponse): Hint | undefined {
+function rejectionHint({ method, path, categoryName }: HttpRequest, response: HttpResponse): Hint | undefined {
   const { status, headers, body } = response;
   if (status === 404 || status === 405) {
     // The mock server Prism serves the paths of a document as they are, without the /v1 that ends a base URL.
@@ -159,8 +159,9 @@ function rejectionHint({ method, path, creates }: HttpRequest, response: HttpRes
       return { hint: `use ${allowed.slice(0, 10).join(' or ')} instead of ${method}` };
     return { hint: 'check the path, which is relative to the base URL' };
   }
-  if (creates !== undefined && status === 413) return { hint: 'shorten the name or description' };
-  if (creates !== undefined && statusTraits(status).rowSpecific) return { hint: 'correct the values and try again' };
+  if (categoryName !== undefined && status === 413) return { hint: 'shorten the name or description' };
+  if (categoryName !== undefined && statusTraits(status).rowSpecific)
+    return { hint: 'correct the values and try again' };
   // A 403 may be a rate limit, too.
   const wait = statedWait(response);
   if (wait) return { hint: `try again ${wait}` };

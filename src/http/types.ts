@@ -19,7 +19,7 @@ export interface HttpRequest {
   /** Overrides the client's timeout per attempt. */
   readonly timeoutMs?: number | undefined;
   /** The name of the category to create, for messages. */
-  readonly creates?: string | undefined;
+  readonly categoryName?: string | undefined;
   /** True if the request is sent once, and not after a wait for a 429. */
   readonly once?: boolean;
   /** Sends `Cache-Control: no-cache`. */

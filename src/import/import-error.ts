@@ -84,9 +84,13 @@ function outranksUnknown({ error: { kind, status = 0 }, rerunUnsafe }: Stop): bo
 }
 
 // The first worker to stop may have waited while a create was in flight.
-function interrupted({ kind, exitCode, facts, processed }: PetstoreError, isUnknown: boolean): PetstoreError {
+function interrupted({ kind, exitCode, details, processed }: PetstoreError, isUnknown: boolean): PetstoreError {
   const message = exitCode === 130 ? 'interrupted' : 'terminated';
-  return new PetstoreError(kind, message, { ...facts, hint: undefined, processed: isUnknown ? 'perhaps' : processed });
+  return new PetstoreError(kind, message, {
+    ...details,
+    hint: undefined,
+    processed: isUnknown ? 'perhaps' : processed,
+  });
 }
 
 function unknownRowsError(unknown: ImportDocument['unknown'], stop: PetstoreError | undefined): PetstoreError {
@@ -117,5 +121,5 @@ function rejectedRowsError(
 function rerun(error: PetstoreError, words: readonly string[] | undefined, why: string): PetstoreError {
   if (error.hint || error.kind === 'rejected') return error;
   const hint = words ? why : `run the same command with the same rows to ${why}`;
-  return new PetstoreError(error.kind, error.message, { ...error.facts, hint, command: words });
+  return new PetstoreError(error.kind, error.message, { ...error.details, hint, command: words });
 }

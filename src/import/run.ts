@@ -159,7 +159,7 @@ class Run implements RunResult {
       if (means === 'rejected') this.results.set(entry, { state: 'failed', error: toPetstoreError(error) });
       if (means === 'rejected' || means === 'unsent') return true;
       const drainMs = { lost: LOST_MS, slow: Math.max(LOST_MS, timeoutMs), aborted: DRAIN_MS }[means];
-      return this.#doubt(entry, drainMs, error instanceof PetstoreError ? error.facts.problem : undefined);
+      return this.#doubt(entry, drainMs, error instanceof PetstoreError ? error.details.problem : undefined);
     }
   }
 

@@ -108,7 +108,7 @@ test.each([
   [422, 'correct the values and try again'],
   [413, 'shorten the name or description'],
 ])('the hint after a create that is rejected with %i is to correct it, even if a wait is stated', (status, hint) => {
-  const rejected = responseError({ ...write, creates: 'dog' }, response(status, '', { 'retry-after': '5' }));
+  const rejected = responseError({ ...write, categoryName: 'dog' }, response(status, '', { 'retry-after': '5' }));
   expect(rejected).toMatchObject({ hint });
 });
 

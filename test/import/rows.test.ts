@@ -80,7 +80,7 @@ test.each([
 
 test('every bad row is reported with its first line', async () => {
   const csv = 'name,description\n"two\nlines",ok\n,no name\n\nx\n" ",quoted\nx,y,z\n"fine",""\n';
-  const { message, facts } = await failure(csv);
+  const { message, details } = await failure(csv);
   expect(message).toBe(
     [
       'it has 4 problems',
@@ -90,10 +90,10 @@ test('every bad row is reported with its first line', async () => {
       '  line 8 (row 5): the row has 3 fields, but the header has 2',
     ].join('\n'),
   );
-  expect(facts.problems?.[1]).toEqual({ line: 6, row: 3, message: 'the row has 1 field, but the header has 2' });
+  expect(details.problems?.[1]).toEqual({ line: 6, row: 3, message: 'the row has 1 field, but the header has 2' });
   const json =
     '[\n{"name":"a"},\n{"name":5},\n\n{"nam":"b"}, {"name":"c","description":[]},{},\n7, {"name":"\\ud800"}]';
-  expect((await failure(json)).facts.problems?.map(({ line, row, message }) => [line, row, message])).toEqual([
+  expect((await failure(json)).details.problems?.map(({ line, row, message }) => [line, row, message])).toEqual([
     [3, 2, 'name must be a string'],
     [5, 3, 'name is missing; unknown field "nam"'],
     [5, 4, 'description must be a string'],
@@ -101,20 +101,20 @@ test('every bad row is reported with its first line', async () => {
     [6, 6, 'expected an object with "name"'],
     [6, 7, 'name contains an unpaired surrogate'],
   ]);
-  expect((await failure('\n[{}]')).facts.problems?.[0]?.line).toBe(2);
-  expect((await failure('sep=;\nname;description\na;b;c\n')).facts.problems?.[0]?.line).toBe(3);
-  expect((await failure('{"name":"a"}\n{"name":"b"\n[1]\n')).facts.problems).toEqual([
+  expect((await failure('\n[{}]')).details.problems?.[0]?.line).toBe(2);
+  expect((await failure('sep=;\nname;description\na;b;c\n')).details.problems?.[0]?.line).toBe(3);
+  expect((await failure('{"name":"a"}\n{"name":"b"\n[1]\n')).details.problems).toEqual([
     { line: 2, row: 2, message: 'not valid JSON' },
     { line: 3, row: 3, message: 'expected an object with "name"' },
   ]);
 });
 
 test('the message about more than twenty problems names twenty, and the JSON error all of them', async () => {
-  const { message, facts } = await failure(`name,description\n${',x\n'.repeat(1050)}a\nb\n`);
+  const { message, details } = await failure(`name,description\n${',x\n'.repeat(1050)}a\nb\n`);
   const lines = message.split('\n');
   expect([lines.length, lines[0]]).toEqual([22, 'it has 1,052 problems']);
   expect(lines.slice(-2)).toEqual(['  line 21 (row 20): name is blank', '  and 1,032 other problems']);
-  expect(facts.problems).toHaveLength(1052);
+  expect(details.problems).toHaveLength(1052);
   expect((await failure(`name\n${'" "\n'.repeat(20)}`)).message).toMatch(/\n {2}line 21 \(row 20\): name is blank$/);
 });
 
@@ -214,7 +214,7 @@ test.each<[string, Buffer, string, string]>([
   const error = await failure(bytes);
   expect(error).toMatchObject({ message: `it${message}`, hint });
   const line = /line (\d)/.exec(message)?.[1];
-  expect(error.facts.problems?.map((problem) => `${problem.line}`)).toEqual(line && [line]);
+  expect(error.details.problems?.map((problem) => `${problem.line}`)).toEqual(line && [line]);
 });
 
 const CHOOSE = 'choose the column with `--map name=COLUMN`';
