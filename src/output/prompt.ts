@@ -8,10 +8,10 @@ import { escapeControls } from '../escape.ts';
 /** If the signal is aborted, the prompt rejects with its reason. */
 export type PromptIO = Pick<Context, 'stdin' | 'stderr' | 'signal' | 'interrupt' | 'suspend'>;
 
-/** How often a question is asked until its answer is valid and accepted. */
+/** How often a question is asked in all, until its answer is valid and accepted. */
 const TRIES = 3;
 
-interface QuestionText<T> {
+interface QuestionOptions<T> {
   /** One line without control characters. */
   readonly message: string;
   /** True for a secret: typed characters are not shown. */
@@ -20,46 +20,35 @@ interface QuestionText<T> {
   readonly parse: (answer: string) => T;
 }
 
-/** A question that may be asked again, at most three times in all. */
-export class Question<T> {
-  readonly #io: PromptIO;
-  readonly #text: QuestionText<T>;
-  #left = TRIES;
+export type Question<T> = ReturnType<typeof createQuestion<T>>;
 
-  constructor(io: PromptIO, text: QuestionText<T>) {
-    this.#io = io;
-    this.#text = text;
-  }
-
-  get canAsk(): boolean {
-    return this.#left > 0;
-  }
-
-  /**
-   * Asks until the answer is valid.
-   * @throws PetstoreError `interrupted` (130) after Ctrl-C or Ctrl-D; the last error of `parse`
-   */
-  async ask(): Promise<T> {
-    const { message, hidden = false, parse } = this.#text;
-    for (;;) {
-      this.#left--;
-      const answer = await ask(this.#io, `${message}: `, hidden);
-      try {
-        return parse(answer.trim());
-      } catch (error) {
-        if (!(error instanceof PetstoreError) || !this.canAsk) throw error;
-        await this.reject([error.message, error.hint].filter(Boolean).join('; '));
+/** A question that may be asked again if its answer is not accepted. */
+export function createQuestion<T>(io: PromptIO, { message, hidden = false, parse }: QuestionOptions<T>) {
+  let left = TRIES;
+  return {
+    canAsk: (): boolean => left > 0,
+    /**
+     * Asks until the answer is valid.
+     * @param rejection why the last answer was not accepted
+     * @throws PetstoreError `interrupted` (130) after Ctrl-C or Ctrl-D; the error of `parse` after the last try
+     */
+    async ask(rejection = ''): Promise<T> {
+      for (let reason = rejection; ; ) {
+        if (reason !== '') await io.stderr.write(`${escapeControls(reason)}\n`);
+        left--;
+        const answer = await ask(io, `${message}: `, hidden);
+        try {
+          return parse(answer.trim());
+        } catch (error) {
+          if (!(error instanceof PetstoreError) || left === 0) throw error;
+          reason = [error.message, error.hint].filter(Boolean).join('; ');
+        }
       }
-    }
-  }
-
-  /** Shows why the last answer was not accepted. */
-  async reject(reason: string): Promise<void> {
-    await this.#io.stderr.write(`${escapeControls(reason)}\n`);
-  }
+    },
+  };
 }
 
-/** Asks a question whose default answer is no; throws as `Question.ask` does. */
+/** Asks a question whose default answer is no; throws as a question does. */
 export async function askYesNo(io: PromptIO, message: string): Promise<boolean> {
   const answer = (await ask(io, `${message} [y/N] `, false)).trim();
   if (/^y(?:es)?$/i.test(answer)) return true;

@@ -7,6 +7,8 @@ import type { Column, Style } from './view.ts';
 const GAP_CELLS = 2;
 /** cli-table3's time grows with the square of a table's rows. */
 const PAGE_ROWS = 100;
+/** Without a terminal, wider cells do not widen their column: one long name would pad all rows. */
+const PADDED_CELLS = 40;
 const BORDERS = ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'];
 const NO_BORDERS = Object.fromEntries(
   [...BORDERS, 'left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'].map((name) => [name, '']),
@@ -20,22 +22,24 @@ const NO_BORDERS = Object.fromEntries(
 export function* table<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
-  options: { readonly columns: number | undefined; readonly style: Style },
+  { columns: available, style }: { readonly columns: number | undefined; readonly style: Style },
 ): Generator<string> {
-  const { style } = options;
   const heads = columns.map(({ header }) => escapeControls(header).toUpperCase());
   const text = (row: Row, { value, wrap }: Column<Row>): string => escapeControls(value(row) ?? '', wrap && '\n');
-  const natural = columns.map((column, at) =>
-    rows.reduce((widest, row) => Math.max(widest, width(text(row, column))), width(heads[at] ?? '')),
-  );
+  const natural = columns.map((column, at) => {
+    const isLast = at === columns.length - 1;
+    const longest = available === undefined && !isLast ? PADDED_CELLS : Number.POSITIVE_INFINITY;
+    const widen = (widest: number, cells: number): number => (cells > longest ? widest : Math.max(widest, cells));
+    return rows.reduce((widest, row) => widen(widest, width(text(row, column))), width(heads[at] ?? ''));
+  });
   // Right-aligned columns hold numbers, which must keep every digit.
   const numeric = columns.map(({ align }) => align === 'right');
-  const widths = options.columns === undefined ? natural : fitWidths(natural, options.columns, numeric);
-  const page = (lines: string[][]): string => {
+  const widths = available === undefined ? natural : fitWidths(natural, available, numeric);
+  const page = (lines: readonly string[][], cellWidths = widths): string => {
     const made = new CliTable({
       chars: { ...NO_BORDERS, middle: ' ' },
       style: { 'padding-left': 0, 'padding-right': 1, head: [], border: [], compact: true },
-      colWidths: widths.map((cells) => cells + 1),
+      colWidths: cellWidths.map((cells) => cells + 1),
       colAligns: columns.map(({ align }) => align ?? 'left'),
     });
     made.push(...lines);
@@ -45,16 +49,19 @@ export function* table<Row>(
   // Wrapped and truncated here: cli-table3 counts UTF-16 units and would lose part of a wrapped text.
   const cell = (row: Row, column: Column<Row>, at: number): string => {
     const [content, cells] = [text(row, column), widths[at] ?? 0];
-    if (column.wrap) {
-      const lines = content.split('\n').map((line) => (width(line) > cells ? wrap(line, cells) : line));
-      return lines.join('\n');
-    }
-    const visible = cut(content, cells);
+    if (column.wrap) return available === undefined ? content : wrap(content, cells);
+    const visible = available === undefined ? content : cut(content, cells);
     return column.paint ? column.paint(row, style)(visible) : visible;
   };
   yield `${style.bold(page([heads.map((head, at) => cut(head, widths[at] ?? 0))]).trimEnd())}\n`;
   for (let from = 0; from < rows.length; from += PAGE_ROWS) {
-    yield page(rows.slice(from, from + PAGE_ROWS).map((row) => columns.map((column, at) => cell(row, column, at))));
+    const lines = rows.slice(from, from + PAGE_ROWS).map((row) => columns.map((column, at) => cell(row, column, at)));
+    const widened = (line: readonly string[]): number[] =>
+      widths.map((cells, at) => Math.max(cells, width(line[at] ?? '')));
+    const isWide = available === undefined && lines.some((line) => widened(line).join() !== widths.join());
+    // A row with a wider cell is laid out alone, and so are its neighbors.
+    if (isWide) for (const line of lines) yield page([line], widened(line));
+    else yield page(lines);
   }
 }
 
@@ -68,24 +75,31 @@ function width(text: string): number {
 }
 
 /**
- * Distributes the available width: a column shrinks only to its fair share.
- * @param whole columns that keep their width if the others keep half of the terminal
+ * Distributes the available width: a column shrinks only to its fair share of what smaller columns leave.
+ * @param whole columns that keep their width if that is at most half of the terminal
  */
 export function fitWidths(natural: readonly number[], available: number, whole: readonly boolean[] = []): number[] {
+  const columns = natural.map((cells, at) => ({ at, cells, isKept: whole[at] === true && cells <= available / 2 }));
+  const kept = columns.filter(({ isKept }) => isKept);
+  const shared = columns.filter(({ isKept }) => !isKept).sort((a, b) => a.cells - b.cells);
   const widths = [...natural];
-  const rank = (at: number): number => (whole[at] && (natural[at] ?? 0) <= available / 2 ? 0 : (natural[at] ?? 0));
   let left = available - GAP_CELLS * (natural.length - 1);
-  const order = natural.map((_, at) => at).sort((a, b) => rank(a) - rank(b));
-  for (const [done, at] of order.entries()) {
-    const share = rank(at) === 0 ? left : Math.floor(left / (natural.length - done));
-    widths[at] = Math.max(1, Math.min(natural[at] ?? 0, share));
-    left -= widths[at] ?? 0;
+  for (const { cells } of kept) left -= cells;
+  for (const [done, { at, cells }] of shared.entries()) {
+    const share = Math.floor(left / (shared.length - done));
+    const given = Math.max(1, Math.min(cells, share));
+    widths[at] = given;
+    left -= given;
   }
   return widths;
 }
 
-/** Breaks a text between words, and a word that is longer than a line anywhere. */
+/** Breaks lines between words, and a word that is longer than a line anywhere. */
 function wrap(text: string, cells: number): string {
+  return text.replace(/.+/g, (line) => (width(line) > cells ? wrapLine(line, cells) : line));
+}
+
+function wrapLine(text: string, cells: number): string {
   const lines: string[] = [];
   let line = '';
   for (const word of text.trim().split(/\s+/)) {

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { PetstoreError } from '../../src/errors.ts';
 import type { PromptIO } from '../../src/output/prompt.ts';
-import { askYesNo, Question } from '../../src/output/prompt.ts';
+import { askYesNo, createQuestion } from '../../src/output/prompt.ts';
 import { world } from '../support/world.ts';
 
 function fakeTerminal() {
@@ -31,7 +31,7 @@ function fakeTerminal() {
 
 test('a hidden prompt shows neither the secret nor its length, and removes its listener', async () => {
   const { io, type, shown, input } = fakeTerminal();
-  const answer = new Question(io, { message: 'API key', hidden: true, parse: String }).ask();
+  const answer = createQuestion(io, { message: 'API key', hidden: true, parse: String }).ask();
   await type('sk_secret\r');
   expect(await answer).toBe('sk_secret');
   expect(shown()).toBe('API key: \n');
@@ -43,7 +43,7 @@ test.each([
   [true, 'new'],
 ])('a prompt (hidden: %s) without job control stays without echo at Ctrl-Z, and reads "%s"', async (hidden, read) => {
   const { io, type, rawModes, stopped } = fakeTerminal();
-  const answer = new Question(io, { message: 'what', hidden, parse: String }).ask();
+  const answer = createQuestion(io, { message: 'what', hidden, parse: String }).ask();
   await type('old\u001a');
   expect([rawModes, stopped.length]).toEqual([[true, false, true], 1]);
   await type('new\r');
@@ -55,7 +55,7 @@ test('a question is asked three times in all, and the last error is thrown', asy
   const parse = () => {
     throw new PetstoreError('usage', 'is wrong', { hint: 'correct it' });
   };
-  const answer = expect(new Question(io, { message: 'what', parse }).ask()).rejects.toThrow('is wrong');
+  const answer = expect(createQuestion(io, { message: 'what', parse }).ask()).rejects.toThrow('is wrong');
   for (const text of ['a\r', 'b\r', 'c\r']) await type(text);
   await answer;
   expect(shown().match(/what: /g)).toHaveLength(3);

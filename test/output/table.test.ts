@@ -47,6 +47,19 @@ test('a table in a pipe is not truncated', () => {
   for (const { name, description = '' } of pets) expect(draw(pets)).toMatch(new RegExp(`${name} *${description}`));
 });
 
+test('a long cell in a pipe pads no other row', () => {
+  const long = 'x'.repeat(300);
+  const row = (id: string, name: string): Row => ({ id, name, description: 'a pet' });
+  expect(draw([row('1', 'dog'), row('22', long), row('3', 'y'.repeat(40))])).toBe(
+    [
+      `ID  NAME${' '.repeat(36)}  DESCRIPTION`,
+      ` 1  dog${' '.repeat(37)}  a pet`,
+      `22  ${long}  a pet`,
+      ` 3  ${'y'.repeat(40)}  a pet\n`,
+    ].join('\n'),
+  );
+});
+
 test('no line of a table with random text is wider than the terminal', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 30 });
   const row = fc.record({ id: fc.maxSafeNat().map(String), name: text, description: text });

@@ -114,8 +114,8 @@ async function askForUrl(session: Session, profile: string, stored?: StoredProfi
   if (!session.context.stdin.isTTY) {
     throw new PetstoreError('auth', `profile "${profile}" has no base URL`, { hint: loginHint(profile, true) });
   }
-  const { Question } = await import('../../output/prompt.ts');
-  const question = new Question(session.context, {
+  const { createQuestion } = await import('../../output/prompt.ts');
+  const question = createQuestion(session.context, {
     message: `Base URL for profile "${profile}" (https://HOST/v1)`,
     parse: (text) => checkBaseUrl(text, 'the base URL'),
   });
@@ -132,8 +132,8 @@ async function readKey(session: Session, profile: string): Promise<Input<string>
     const key = (await firstLine(session)).trim();
     return { value: checkKey(key, 'stdin', 'pipe only the key: printable ASCII without spaces') };
   }
-  const { Question } = await import('../../output/prompt.ts');
-  const question = new Question(session.context, {
+  const { createQuestion } = await import('../../output/prompt.ts');
+  const question = createQuestion(session.context, {
     message: `API key for profile "${profile}" (input is hidden)`,
     hidden: true,
     parse: (text) => checkKey(text),
@@ -167,9 +167,8 @@ async function verify(session: Session, profile: string, url: Input<BaseUrl>, ke
     } catch (error) {
       if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
       const rejected = { url, key, neither: undefined }[rejectedInput(error)];
-      if (!rejected?.question?.canAsk) throw nothingSaved(error, rejected?.hint);
-      await rejected.question.reject(error.message);
-      rejected.value = await rejected.question.ask();
+      if (!rejected?.question?.canAsk()) throw nothingSaved(error, rejected?.hint);
+      rejected.value = await rejected.question.ask(error.message);
     }
   }
 }
