@@ -1,7 +1,7 @@
 // `petstore quota`: shows limit, remaining and reset, and a block of the key with its reason.
 import type { Action } from '../command.ts';
 import { actionHandler, PetstoreCommand } from '../command.ts';
-import { formatDuration, formatRemaining, formatTime } from '../format.ts';
+import { formatDuration, formatNumber, formatRemaining, formatTime } from '../format.ts';
 import type { Quota, QuotaWindow } from '../rate-limit/quota.ts';
 import { windowIn } from '../rate-limit/quota.ts';
 import { READ_ERRORS } from '../reference.ts';
@@ -65,12 +65,17 @@ function facts({ profile, known, refreshed }: ProfileQuota, now: number): readon
   return rows;
 }
 
-function windowFacts(name: string, window: QuotaWindow, now: number): readonly Fact[] {
-  const { limit, remaining, resetAt, resetPassed } = window;
-  const passed = `passed ${formatDuration(now - resetAt)} ago (run with --refresh to update)`;
+function windowFacts(name: string, { limit, remaining, resetAt }: QuotaWindow, now: number): readonly Fact[] {
+  if (remaining !== null) {
+    return [
+      [name, formatRemaining(remaining, limit)],
+      ['reset', formatTime(resetAt, now)],
+    ];
+  }
+  const most = limit === null ? 'unknown' : `at most ${formatNumber(limit)}`;
   return [
-    [name, formatRemaining(remaining, limit)],
-    ['reset', resetPassed ? passed : formatTime(resetAt, now)],
+    [name, `${most} (run with --refresh to update)`],
+    ['reset', `passed ${formatDuration(now - resetAt)} ago`],
   ];
 }
 

@@ -53,14 +53,10 @@ function lengthOf({ resetAt, updatedAt }: QuotaWindow): number | null {
   return ms > HOUR_MS && ms <= DAY_MS + 2000 ? DAY_MS : null;
 }
 
-function budgetOf(
-  { limit, remaining, resetAt, resetPassed }: QuotaWindow,
-  windowMs: number | null,
-  now: number,
-): Budget {
+function budgetOf({ limit, remaining, resetAt }: QuotaWindow, windowMs: number | null, now: number): Budget {
   const perWindow = limit ?? 1;
   // The next window starts with the first request.
-  if (resetPassed) return { limit: perWindow, remaining: perWindow, resetsInMs: windowMs, windowMs };
+  if (remaining === null) return { limit: perWindow, remaining: perWindow, resetsInMs: windowMs, windowMs };
   return { limit: perWindow, remaining, resetsInMs: Math.max(0, resetAt - now), windowMs };
 }
 

@@ -1,7 +1,7 @@
 // The rate limit of a key: as programs read it, `petstore quota --json` and `client.quota()`, and as the quota line.
 import { formatDuration, formatRemaining } from '../format.ts';
 import { admit } from './admission.ts';
-import type { KeyState } from './key-state.ts';
+import type { Block, KeyState } from './key-state.ts';
 import { activeBlock } from './key-state.ts';
 import { RULES } from './rules.ts';
 import type { Window } from './window.ts';
@@ -10,9 +10,9 @@ import { windowEnd } from './window.ts';
 /** One window of the rate limit, as a response reported it. Times are epoch milliseconds. */
 export interface QuotaWindow {
   readonly limit: number | null;
-  readonly remaining: number;
+  /** `null` once the reset has passed, until the next response. */
+  readonly remaining: number | null;
   readonly resetAt: number;
-  /** True once `resetAt` has passed; `remaining` is stale until the next response. */
   readonly resetPassed: boolean;
   readonly updatedAt: number;
 }
@@ -22,7 +22,6 @@ export interface Quota {
   readonly limit: number | null;
   readonly remaining: number | null;
   readonly resetAt: number | null;
-  /** True once `resetAt` has passed; `remaining` is stale until the next response. */
   readonly resetPassed: boolean | null;
   /** When a response last reported a limit. */
   readonly updatedAt: number | null;
@@ -60,28 +59,24 @@ export function quotaOf(state: KeyState, now: number, clockOffsetMs = 0): Omit<Q
   const nearest = window ?? daily;
   const hasDaily = window && daily && daily.resetAt - window.resetAt > RULES.sameWindowMs;
   const ours = (at: number): number => Math.round(at - clockOffsetMs);
-  const windowOf = (one: Window): QuotaWindow => ({
-    limit: one.limit ?? null,
-    remaining: one.remaining,
-    resetAt: ours(one.resetAt),
-    resetPassed: t >= windowEnd(one),
-    updatedAt: ours(one.reportedAt),
-  });
+  const windowOf = (one: Window): QuotaWindow => {
+    const resetPassed = t >= windowEnd(one);
+    const remaining = resetPassed ? null : one.remaining;
+    const times = { resetAt: ours(one.resetAt), resetPassed, updatedAt: ours(one.reportedAt) };
+    return { limit: one.limit ?? null, remaining, ...times };
+  };
   return {
     ...(nearest ? windowOf(nearest) : { limit: null, remaining: null, resetAt: null, resetPassed: null }),
     updatedAt: reported ? ours(reported.at) : null,
-    blocked: block
-      ? {
-          until: ours(block.until),
-          since: ours(block.since),
-          reason: block.reason,
-          consecutive429s: block.refusals,
-        }
-      : null,
+    blocked: block ? blockedBy(block, ours) : null,
     nextRequestAt: 'until' in admission ? ours(admission.until) : null,
     dailyLimit: hasDaily ? windowOf(daily) : null,
     inFlight: Object.values(state.tickets).filter(({ expires }) => t <= expires).length,
   };
+}
+
+function blockedBy({ until, since, reason, refusals }: Block, ours: (at: number) => number): Quota['blocked'] {
+  return { until: ours(until), since: ours(since), reason, consecutive429s: refusals };
 }
 
 /**
@@ -89,7 +84,7 @@ export function quotaOf(state: KeyState, now: number, clockOffsetMs = 0): Omit<Q
  * @internal
  */
 export function windowIn(quota: Pick<Quota, keyof QuotaWindow>): QuotaWindow | undefined {
-  return quota.remaining === null ? undefined : (quota as QuotaWindow);
+  return quota.resetAt === null ? undefined : (quota as QuotaWindow);
 }
 
 /**
@@ -103,7 +98,7 @@ export function quotaLine(quota: Quota, now: number, profile?: string): string |
   if (quota.blocked) return `${subject}: rate limited, try again in ${formatDuration(quota.blocked.until - now)}`;
   const nearest = windowIn(quota);
   const window = nearest?.resetPassed ? quota.dailyLimit : nearest;
-  if (!window || window.resetPassed) return undefined;
+  if (!window || window.remaining === null) return undefined;
   const left = formatRemaining(window.remaining, window.limit);
   return left === 'unlimited'
     ? `${subject}: ${left}`

@@ -14,7 +14,7 @@ async function service(limit = '60/1m') {
   const dir = tempDir();
   const env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: baseUrl };
   const run = (line: string) => inProcess(line.split(' '), { env, dir, clock });
-  return { statuses, run };
+  return { statuses, run, clock };
 }
 
 test('`quota` before the first response prints "unknown" and sends nothing', async () => {
@@ -37,6 +37,16 @@ test('`quota --refresh` sends one GET /categories, and the next command uses its
   expect(json).toMatchObject({ limit: 60, remaining: 59, resetPassed: false, shared: true, dailyLimit: null });
   expect(json.resetAt).toBe('2026-11-21T12:01:00.000Z');
   expect(statuses).toEqual([200]);
+});
+
+test('`quota` after the reset shows the limit instead of what was left before', async () => {
+  const { run, clock } = await service();
+  await run('quota --refresh');
+  clock.at += 180_000;
+  expect((await run('quota')).out).toMatch(
+    /remaining {5}at most 60 \(run with --refresh to update\)\nreset {9}passed 2m \d+s ago\n/,
+  );
+  expect(JSON.parse((await run('quota --json')).out)).toMatchObject({ limit: 60, remaining: null, resetPassed: true });
 });
 
 test('`quota` shows a limit above 1,000,000 as unlimited', async () => {

@@ -32,6 +32,17 @@ test('the window is shown after a wait that no header stated, but not during it'
   expect(after).toMatchObject({ limit: 60, blocked: null, nextRequestAt: null });
 });
 
+test('after a reset nothing is known of what was left, and the quota line shows the daily window, if one is known', () => {
+  const state = play('0 take a, 0 ok a');
+  const passed = quotaOf(state, START + 61_000);
+  expect(passed).toMatchObject({ limit: 60, remaining: null, resetAt: START + 60_000, resetPassed: true });
+  expect(quotaLine({ ...passed, ...ALONE }, START + 61_000)).toBeUndefined();
+  const day = play(`0 take a, 0 ok a limit=1000 left=500 reset=${9 * HOUR}`).window;
+  const [now, later] = [61_000, 10 * HOUR].map((ms) => START + ms) as [number, number];
+  const lineAt = (t: number) => quotaLine({ ...quotaOf({ ...state, daily: day }, t), ...ALONE }, t);
+  expect([lineAt(now), lineAt(later)]).toEqual(['quota: 500 of 1,000 left, resets in 8h 59m', undefined]);
+});
+
 test('the daily window is shown next to the minute window, or alone if no other is known', () => {
   const day = `0 take a, 0 ok a limit=1000 left=500 reset=${9 * HOUR}`;
   expect(quotaOf(play(day), START + 1)).toMatchObject({ limit: 1000, dailyLimit: null });

@@ -49,7 +49,7 @@ export function startProgressLine(
     const left = Math.max(ms ?? 0, created > 0 ? (activeMs / created) * rows : 0);
     if (rows > 0 && window && ms === null) parts.push('time left unknown');
     else if (rows > 0 && left > 0) parts.push(`${formatRough(left)} left`);
-    if (window && !window.resetPassed && !isWaiting)
+    if (window && window.remaining !== null && !isWaiting)
       parts.push(`quota ${formatRemaining(window.remaining, window.limit)}`);
     if (unknown > 0) parts.push(`${formatNumber(unknown)} to look up`);
     return parts.reduce((line, part) => (line.length + 3 + part.length > room ? line : `${line} · ${part}`), counts);

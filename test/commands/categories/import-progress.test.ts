@@ -36,7 +36,7 @@ test.each<[string, string, number, Partial<Quota>]>([
   ['no rows', NO_WAIT, 0, {}],
   ['no limit', NO_WAIT, 5000, { limit: 1e9, remaining: 1e9 }],
   ['a window of a minute', '10m at 60 requests per minute', 600, {}],
-  ['a minute that has ended', '9m at 60 requests per minute', 600, { resetPassed: true }],
+  ['a minute that has ended', '9m at 60 requests per minute', 600, { resetPassed: true, remaining: null }],
   ['a reported daily window', '5h at 1,000 requests per day', 100, { dailyLimit: daily }],
   ['one more row than the daily limit of the plan', '1 day at 1,000 requests per day', 1001, {}],
   ['as many rows as the daily limit of the plan', '17m at 60 requests per minute', 1000, {}],
