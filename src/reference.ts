@@ -106,6 +106,12 @@ export const GLOBAL_OPTIONS: readonly GlobalOption[] = [
   { flags: '--no-color', description: 'disable color', variable: 'NO_COLOR' },
 ];
 
+/** The names of the help topics, and the parts of the reference that they show. */
+export const HELP_TOPICS = new Map([
+  ['exit-codes', 'exitCodes'],
+  ['environment', 'environment'],
+] as const);
+
 /** The environment variables that the program reads, apart from those that only set the default of a global option. */
 export const ENVIRONMENT = [
   { name: 'PETSTORE_API_KEY', meaning: 'API key; overrides a saved one' },

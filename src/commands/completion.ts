@@ -1,17 +1,22 @@
-// The completion scripts, and `petstore __complete`, which they call for candidates; without any, the shell offers files.
+// The completion scripts, and `petstore __complete`, which they call for candidates; `:files` stands for the shell's own.
 import type { Command, Option } from 'commander';
 import { Argument } from 'commander';
 import type { Action } from '../command.ts';
 import { actionHandler, PetstoreCommand, rootOf } from '../command.ts';
+import { readCommandLine } from '../command-line.ts';
 import { escapeControls } from '../escape.ts';
+import { HELP_TOPICS } from '../reference.ts';
 
 const BASH = `# petstore completion for bash
 _petstore() {
-  local line
+  local line files=
   COMPREPLY=()
   while IFS= read -r line; do
-    COMPREPLY+=("\${line%%$'\\t'*}")
+    if [[ "$line" == :files ]]; then files=1; else COMPREPLY+=("\${line%%$'\\t'*}"); fi
   done < <("\${COMP_WORDS[0]}" __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  # bash 3.2 has no compopt and always offers files if there is nothing else.
+  if [[ -z "$files" ]]; then compopt +o default 2>/dev/null; fi
+  return 0
 }
 complete -o default -F _petstore petstore
 `;
@@ -22,9 +27,10 @@ _petstore() {
   local -a candidates
   local line
   for line in "\${(@f)$("\${words[1]}" __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+    if [[ "$line" == :files ]]; then _files; return; fi
     [[ -n "$line" ]] && candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
   done
-  if (( \${#candidates} )); then _describe -t petstore 'petstore' candidates; else _files; fi
+  _describe -t petstore 'petstore' candidates
 }
 if [[ "\${funcstack[1]}" == _petstore ]]; then _petstore "$@"; else compdef _petstore petstore; fi
 `;
@@ -34,10 +40,10 @@ function __petstore_complete
   set -l words (commandline -opc)
   set -l current (commandline -ct)
   set -l lines ($words[1] __complete -- $words[2..-1] "$current" 2>/dev/null)
-  if set -q lines[1]
-    printf '%s\\n' $lines
-  else
+  if contains -- :files $lines
     __fish_complete_path "$current"
+  else if set -q lines[1]
+    printf '%s\\n' $lines
   end
 end
 complete -c petstore -f -a '(__petstore_complete)'
@@ -51,7 +57,11 @@ Register-ArgumentCompleter -Native -CommandName petstore -ScriptBlock {
     Where-Object { $_.Extent.StartOffset -lt $cursorPosition } | ForEach-Object { $_.ToString() })
   $flags = @()
   if ($wordToComplete -eq '') { $flags = @('--at-blank') }
-  & petstore __complete @flags '--' @words 2>$null | ForEach-Object {
+  $lines = @(& petstore __complete @flags '--' @words 2>$null)
+  # Without a result PowerShell offers files; an empty string is none.
+  if ($lines -contains ':files') { return }
+  if (-not $lines) { return '' }
+  $lines | ForEach-Object {
     $value, $text = $_ -split "\`t", 2
     if (-not $text) { $text = $value }
     [System.Management.Automation.CompletionResult]::new($value, $value, 'ParameterValue', $text)
@@ -78,50 +88,44 @@ const suggestAction = (root: Command): Action<{ readonly atBlank?: true }, reado
 });
 
 /**
- * Suggests completions of the last word. The words before it are parsed as commander does: options anywhere, a value
- * after an option that takes one.
- * @param words after the program's name, `--format=csv` split into three as bash does; the last is under the cursor
+ * Suggests completions of the last word, which is under the cursor.
+ * @param words after the program's name, `--format=csv` split into three as bash does
  * @param profiles called only if the last word is a profile
- * @returns the candidates, each with a tab and its description, if it has one
+ * @returns the candidates, each with a tab and its description, if it has one; or `:files`
  */
 export async function suggest(root: Command, words: readonly string[], profiles: ProfileNames) {
-  let command = root;
-  let operands = 0;
-  let awaiting: Option | undefined;
-  for (const word of words.slice(0, -1).filter((one) => one !== '=')) {
-    const child = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
-    if (awaiting) awaiting = undefined;
-    else if (word.startsWith('-') && word !== '-') {
-      const [flag] = word.split('=');
-      const option = optionsOf(command).find(({ long, short }) => long === flag || short === flag);
-      if (option?.required && !word.includes('=')) awaiting = option;
-    } else if (child && operands === 0) command = child;
-    // The words after `petstore help` name a command.
-    else if (command !== root || word !== 'help') operands++;
-  }
+  const { command, options, operands, awaiting } = readCommandLine(
+    root,
+    words.slice(0, -1).filter((one) => one !== '='),
+  );
   const last = words.at(-1)?.replace(/^=$/, '') ?? '';
-  const argument = command.registeredArguments[operands];
+  const topics = options.has('--help') && !command.parent ? HELP_TOPICS.keys() : [];
+  const value = awaiting ?? command.registeredArguments[operands.length];
   let candidates: readonly string[] = [];
-  if (awaiting) candidates = await valuesOf(awaiting, profiles);
-  else if (last.startsWith('-')) candidates = optionsOf(command).map((one) => `${one.long}\t${one.description}`);
-  else if (operands === 0 && command.commands.length > 0) candidates = subcommandsOf(command);
-  else if (argument) candidates = await valuesOf(argument, profiles);
+  if (!awaiting && last.startsWith('-')) candidates = flagsOf(command);
+  else if (!awaiting && operands.length === 0 && command.commands.length > 0)
+    candidates = [...subcommandsOf(command), ...topics];
+  else if (value?.name() === 'profile') candidates = (await profiles()).map((name) => `${name}\tprofile`);
+  else if (value && isFile(value)) return [':files'];
+  else if (value) candidates = value.argChoices ?? [];
   return candidates.filter((one) => one.startsWith(last));
 }
 
-/** The options of the command and of its parents. */
-function optionsOf(command: Command): readonly Option[] {
+/** Whether the value is a path, by its placeholder. */
+function isFile(value: Option | Argument): boolean {
+  return value instanceof Argument ? value.name() === 'file' : value.flags.endsWith('<file>');
+}
+
+/** The visible options of the command and of its parents. */
+function flagsOf(command: Command): readonly string[] {
   const help = Object.assign(command.createHelp(), { showGlobalOptions: true });
-  return [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
+  const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
+  return options.map(({ long, description }) => `${long}\t${description}`);
 }
 
 function subcommandsOf(command: Command): readonly string[] {
   const visible = command.createHelp().visibleCommands(command);
   return visible.flatMap((one) => [one.name(), ...one.aliases()].map((name) => `${name}\t${one.description()}`));
-}
-
-async function valuesOf(of: Option | Argument, profiles: ProfileNames): Promise<readonly string[]> {
-  return of.name() === 'profile' ? (await profiles()).map((name) => `${name}\tprofile`) : (of.argChoices ?? []);
 }
 
 export const completion = (): PetstoreCommand =>

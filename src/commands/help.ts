@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { capitalize } from '../format.ts';
 import { loadStyle } from '../output/render.ts';
 import type { ErrorKind } from '../reference.ts';
-import { ENVIRONMENT, EXIT_CODES, GLOBAL_OPTIONS } from '../reference.ts';
+import { ENVIRONMENT, EXIT_CODES, GLOBAL_OPTIONS, HELP_TOPICS } from '../reference.ts';
 import { unknownCommand } from '../usage-error.ts';
 
 const GLOBAL_FLAGS = GLOBAL_OPTIONS.map(({ flags }) => flags);
@@ -22,19 +22,13 @@ const NARROWEST = 40;
 /** In a narrower terminal, descriptions stand below their terms. */
 const MIN_DESCRIPTION = 30;
 
-/** The parts of the reference that `petstore help TOPIC` prints. */
-const TOPICS = new Map<string | undefined, 'exitCodes' | 'environment'>([
-  ['exit-codes', 'exitCodes'],
-  ['environment', 'environment'],
-]);
-
 /**
  * The help of the command or topic that the line names.
  * @throws PetstoreError `usage` if it names none
  */
 export async function help(line: CommandLine, context: Context, json: boolean): Promise<string> {
   const { command, operands, options } = line;
-  const topic = command.parent ? undefined : TOPICS.get(operands[0]);
+  const topic = command.parent ? undefined : [...HELP_TOPICS].find(([name]) => name === operands[0])?.[1];
   if (!topic && operands.length > 0 && command.commands.length > 0) throw unknownCommand(line);
   const reference = describeCommands(command);
   if (json) return `${JSON.stringify(topic ? { [topic]: reference[topic] } : reference)}\n`;

@@ -25,6 +25,9 @@ test.each([
   ['', ['categories', 'api', 'auth', 'quota', 'doctor', 'sandbox', 'completion', 'help']],
   ['cat', ['categories']],
   ['-p staging categories c', ['create']],
+  ['--format json categories l', ['list', 'ls']],
+  ['-qv -pstaging categories c', ['create']],
+  ['help e', ['exit-codes', 'environment']],
   ['--profile=staging categories c', ['create']],
   ['auth s', ['status', 'switch']],
   ['auth switch ', PROFILES],
@@ -33,7 +36,14 @@ test.each([
   ['categories list --format ', FORMATS],
   ['categories list --format = nd', ['ndjson']],
   ['categories ls --sort ', ['id', 'name']],
-  ['categories import ', []],
+  ['categories import ', [':files']],
+  ['api POST x --input ', [':files']],
+  ['sandbox --data ', [':files']],
+  ['sandbox --fault ', []],
+  ['categories import a.csv --map ', []],
+  ['auth login --url ', []],
+  ['auth login s', ['staging', 'sandbox']],
+  ['quota --max-wait ', []],
   ['categories create --name ', []],
   ['completion ', ['bash', 'zsh', 'fish', 'powershell']],
   ['categories l', ['list', 'ls']],
@@ -57,7 +67,9 @@ const SHELLS: Readonly<Record<string, readonly [flags: string, tab: string]>> = 
   bash: [
     '--norc',
     `eval "$(cat script)"; complete -p petstore | grep -q 'o default' || exit 1
-    tab() { COMP_WORDS=(petstore "$@"); COMP_CWORD=$#; _petstore; [[ $COMPREPLY ]] && printf '%s\\n' "\${COMPREPLY[@]}" || ls; }`,
+    compopt() { otherwise=false; }
+    tab() { COMP_WORDS=(petstore "$@"); COMP_CWORD=$#; otherwise=ls; _petstore
+      [[ $COMPREPLY ]] && printf '%s\\n' "\${COMPREPLY[@]}" || $otherwise; }`,
   ],
   zsh: [
     '-f',
@@ -83,24 +95,32 @@ const LINES: readonly (readonly [words: readonly string[], offered: readonly str
     ['categories', 'import', ''],
     ['animals.csv', 'script'],
   ],
+  [
+    ['--format', 'json', 'categories', 'l'],
+    ['list', 'ls'],
+  ],
+  [['categories', 'create', '--name', ''], ['']],
 ];
 
 for (const [shell, [flags, tab]] of Object.entries(SHELLS)) {
   const hasShell = spawnSync(shell, ['--version']).status === 0;
-  test.runIf(hasShell)(`${shell} completes commands, options, values and profiles, and otherwise files`, async () => {
-    const { dir, env } = place();
-    const bin = tempDir();
-    writeFileSync(join(bin, 'petstore'), `#!/bin/sh\nexec '${process.execPath}' '${BIN}' "$@"\n`, { mode: 0o755 });
-    writeFileSync(join(dir, 'script'), (await inProcess(['completion', shell])).out);
-    writeFileSync(join(dir, 'animals.csv'), '');
-    const calls = LINES.map(([words]) => `tab ${words.map((word) => `'${word}'`).join(' ')}; echo +`);
-    const { stdout } = await promisify(execFile)(shell, [flags, '-c', [tab, ...calls].join('\n')], {
-      env: { ...env, PATH: `${bin}:${env['PATH']}` },
-      cwd: dir,
-    });
-    const answers = stdout.replace(/\t.*/g, '').split('+\n').slice(0, -1);
-    expect(answers.map((text) => text.trim().split('\n').sort())).toEqual(LINES.map(([, offered]) => offered));
-  });
+  test.runIf(hasShell)(
+    `${shell} completes commands, options, values, profiles and files where they belong`,
+    async () => {
+      const { dir, env } = place();
+      const bin = tempDir();
+      writeFileSync(join(bin, 'petstore'), `#!/bin/sh\nexec '${process.execPath}' '${BIN}' "$@"\n`, { mode: 0o755 });
+      writeFileSync(join(dir, 'script'), (await inProcess(['completion', shell])).out);
+      writeFileSync(join(dir, 'animals.csv'), '');
+      const calls = LINES.map(([words]) => `tab ${words.map((word) => `'${word}'`).join(' ')}; echo +`);
+      const { stdout } = await promisify(execFile)(shell, [flags, '-c', [tab, ...calls].join('\n')], {
+        env: { ...env, PATH: `${bin}:${env['PATH']}` },
+        cwd: dir,
+      });
+      const answers = stdout.replace(/\t.*/g, '').split('+\n').slice(0, -1);
+      expect(answers.map((text) => text.trim().split('\n').sort())).toEqual(LINES.map(([, offered]) => offered));
+    },
+  );
 }
 
 test('the PowerShell script registers itself and completes after an empty last word', async () => {
