@@ -15,7 +15,9 @@ function describeUncertain({ method, path, categoryName }: HttpRequest): Hint & 
     return { what: `${method} ${escapeControls(path)}`, hint };
   }
   // Search only for a name that neither a shell nor the service is likely to alter.
-  const search = /^[^\p{Cc}]{1,60}$/u.test(categoryName) ? ['--search', categoryName] : [];
+  // `--search -q` would be two options.
+  const option = categoryName.startsWith('-') ? [`--search=${categoryName}`] : ['--search', categoryName];
+  const search = /^[^\p{Cc}]{1,60}$/u.test(categoryName) ? option : [];
   return {
     what: `creating "${escapeControls(categoryName)}"`,
     hint: 'check whether the category exists before you retry',

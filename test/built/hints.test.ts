@@ -256,6 +256,14 @@ test.each<[...Row, shows: RegExp]>([
     LOOKUP,
     /guinea pig/,
   ],
+  [
+    'a create of a name like an option whose response is lost',
+    lose,
+    'categories create --name=-q -p staging',
+    8,
+    'run `petstore categories list --search=-q -p staging` to check whether the category exists before you retry',
+    /1 +-q/,
+  ],
   ['a raw create whose response is lost', lose, CREATE, 8, LOOKUP, /guinea pig/],
   [
     'an unreachable service',
