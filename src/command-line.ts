@@ -23,10 +23,10 @@ export function readCommandLine(root: Command, words: readonly string[]): Comman
 
   function readOption(word: string): void {
     const isLong = word.startsWith('--');
-    const flag = isLong ? word.replace(/=.*$/s, '') : word.slice(0, 2);
+    const flag = flagOf(word);
     const hasMore = word.length > flag.length;
     if (/^(?:-h|--help)$/.test(word)) return void options.set('--help', '');
-    const option = optionsOf(command).find(({ long, short }) => long === flag || short === flag);
+    const option = findOption(optionsOf(command), word);
     if (!option || (hasMore && isLong && !option.required)) return void unknown.push(isLong ? word : flag);
     if (option.required && !hasMore) awaiting = option;
     else options.set(longName(option), option.required ? word.slice(flag.length + (isLong ? 1 : 0)) : '');
@@ -37,7 +37,9 @@ export function readCommandLine(root: Command, words: readonly string[]): Comman
   for (const word of words) {
     const isOperand = isEnd || !/^-./.test(word);
     const child = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
-    if (awaiting) {
+    // Commander reads the global options first, so a global option is never the value of another one.
+    const isValue = awaiting && (root.options.includes(awaiting) || !findOption(root.options, word));
+    if (awaiting && isValue) {
       options.set(longName(awaiting), word);
       awaiting = undefined;
     } else if (word === '--' && !isEnd) isEnd = true;
@@ -47,6 +49,15 @@ export function readCommandLine(root: Command, words: readonly string[]): Comman
     else operands.push(word);
   }
   return { command, options, unknown, operands, awaiting };
+}
+
+function flagOf(word: string): string {
+  return word.startsWith('--') ? word.replace(/=.*$/s, '') : word.slice(0, 2);
+}
+
+function findOption(options: readonly Option[], word: string): Option | undefined {
+  const flag = flagOf(word);
+  return options.find(({ long, short }) => long === flag || short === flag);
 }
 
 /** The options of the command and of its parents, hidden ones included. */
