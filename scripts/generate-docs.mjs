@@ -35,6 +35,7 @@ function cliReference({ commands, globalOptions, environment }) {
     ...commands.flatMap(commandSection),
     '## Global options',
     list(globalOptions.map((one) => [one.flags, one.description])),
+    'A duration is `500ms`, `30s`, `2m`, `1h`, `1d`, or a number of seconds.',
     '## Environment variables',
     list(environment.map((one) => [one.name, one.meaning])),
   ].join('\n\n');

@@ -34,6 +34,7 @@ async function run(command: string, more: string, stdin = '') {
 
 test.each([
   ['categories create', '--name dog --description large -p sandbox'],
+  ['categories get', 'dog -p sandbox'],
   ['categories import --dry-run', 'rows.csv -p sandbox'],
   ['categories import', 'rows.csv -p sandbox'],
   ['quota', '-p sandbox'],
