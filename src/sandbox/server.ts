@@ -40,7 +40,7 @@ export interface RequestRecord {
 export interface RunningSandbox extends Settings {
   /** `http://127.0.0.1:PORT/v1` */
   readonly baseUrl: string;
-  /** Ends open connections. Any further call returns the same promise. */
+  /** Ends open connections; may be called again. */
   close(): Promise<void>;
 }
 
@@ -74,14 +74,14 @@ export async function startServer(options: ServerOptions): Promise<RunningSandbo
     const turn = Promise.resolve(turns.get(socket)).then(() => service.handle(request, response));
     turns.set(socket, turn);
   });
-  const stop = async (): Promise<void> => {
-    const ended = once(server.close(), 'close');
+  const ended = once(server, 'close');
+  const close = async (): Promise<void> => {
+    server.close();
     server.closeAllConnections();
     await ended;
     service.close();
   };
-  let closed: Promise<void> | undefined;
-  return { ...settings, port, baseUrl: `http://127.0.0.1:${port}/v1`, close: () => (closed ??= stop()) };
+  return { ...settings, port, baseUrl: `http://127.0.0.1:${port}/v1`, close };
 }
 
 /** What is known about a request before its operation has run. */
