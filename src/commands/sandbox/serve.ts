@@ -92,7 +92,7 @@ export const sandbox = (): PetstoreCommand =>
   new PetstoreCommand('sandbox')
     .description('run a local test server that implements the API')
     .addOption(new Option('--port <number>', 'port on 127.0.0.1; 0 chooses a free port').default(4010))
-    .addOption(new Option('--plan <plan>', 'rate limits of a plan; by default, free').choices(PLANS))
+    .addOption(new Option('--plan <plan>', 'rate limits of a plan').choices(PLANS).default(undefined, 'free'))
     .option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable (all apply)', collect)
     .option('--key <key>', 'API key to accept; repeatable (each key has its own rate limit)', collect)
     .option('--data <file>', 'path of the data files, without suffix (default: the files of profile "sandbox")')
@@ -107,7 +107,7 @@ export const sandbox = (): PetstoreCommand =>
     .sections({
       notes: `The server runs until Ctrl-C and prints one line per request on stderr, except with --quiet or --json. With
 -p sandbox, commands use the same data without this server. Any number of processes can
-share the data. --data FILE creates FILE.1.log. The enterprise plan is unlimited.
+share the data. --data FILE creates FILE.1.log in an existing directory. The enterprise plan is unlimited.
 
 Faults (affect every request unless PERCENT is given):
   latency        wait 1s before the response; latency=300ms sets the time
