@@ -18,8 +18,6 @@ const prefix = join(directory, 'global');
 const modules = join(prefix, 'lib', 'node_modules');
 const installed = join(modules, 'petstore-cli');
 
-const byPurl = (a: { purl: string }, b: { purl: string }): number => (a.purl < b.purl ? -1 : 1);
-
 let about: string;
 let packed: { filename: string; files: { path: string }[]; unpackedSize: number };
 beforeAll(async () => {
@@ -82,12 +80,11 @@ test('the SBOM lists the name and version of each bundled package', async () => 
   );
   const bundled = Array.from(new Set(directories), (path) => {
     const { name, version } = JSON.parse(readFileSync(join(project, path, 'package.json'), 'utf8'));
-    return { name, version, purl: `pkg:npm/${name.replace('@', '%40')}@${version}` };
+    return `pkg:npm/${name.replace('@', '%40')}@${version}`;
   });
   const { components } = JSON.parse(readFileSync(join(installed, 'dist/sbom.cdx.json'), 'utf8'));
-  const listed = components.map(({ name, version, purl }: (typeof bundled)[number]) => ({ name, version, purl }));
   expect(bundled.length).toBeGreaterThan(20);
-  expect(listed.sort(byPurl)).toEqual(bundled.sort(byPurl));
+  expect(components.map(({ purl }: { purl: string }) => purl).sort()).toEqual(bundled.sort());
 });
 
 test('petstore creates and lists categories from a read-only global installation, which has a manual page', async () => {
