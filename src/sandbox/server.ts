@@ -29,7 +29,7 @@ export interface ServerOptions extends GivenSettings {
 
 export interface RequestRecord {
   readonly method: string;
-  /** With keys redacted; escape it before printing it. */
+  /** Without the query; escape it before printing it. */
   readonly path: string;
   /** Undefined if the connection was reset before the operation ran. */
   readonly status: number | undefined;
@@ -112,7 +112,7 @@ class Service {
   async handle(request: IncomingMessage, to: ServerResponse): Promise<void> {
     // The response before it ended the connection.
     if (!to.socket || to.socket.destroyed) return;
-    const { clock, faults, keys, limits, onRequest } = this.#options;
+    const { clock, faults, limits, onRequest } = this.#options;
     const { delayMs, fault } = drawFaultPlan(faults, this.#random);
     // Without a valid key, the whole limit remains.
     const exchange: Exchange = { quota: quotaStatus(newKeyUsage(), clock.now(), limits), fault };
@@ -121,7 +121,8 @@ class Service {
       const { quota } = exchange;
       if (delayMs > 0) await clock.sleep(delayMs, this.#closed.signal);
       const status = fault === 'reset' ? undefined : response.status;
-      const path = withoutKeys(`${request.url}`, keys);
+      // A client may have put its key into the query; the API has none.
+      const path = `${request.url}`.replace(/\?.+/s, '?[redacted]');
       onRequest?.({ method: `${request.method}`, path, status, remaining: quota.remaining, fault });
       const headers = { ...commonHeaders(quota, clock.now()), ...response.headers };
       await sendResponse(to, { ...response, headers }, fault);
@@ -170,12 +171,6 @@ class Service {
         : `the limit of ${quota.limit} request${quota.limit === 1 ? '' : 's'} is reached`;
     throw new HttpError(429, rejection, message, retryAfterHeader(retryAfter, quota.resetAt, now));
   }
-}
-
-// A client may have put its key into the URL. The API has no query.
-function withoutKeys(path: string, keys: readonly string[]): string {
-  const forms = keys.flatMap((key) => [key, encodeURIComponent(key)]);
-  return forms.reduce((text, form) => text.replaceAll(form, '[redacted]'), path.replace(/\?.+/s, '?[redacted]'));
 }
 
 /** Rejects requests that a web page could send: a foreign Host (DNS rebinding) or any Origin. */
