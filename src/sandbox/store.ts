@@ -7,13 +7,6 @@ import { MemoryLog } from '../append-log/log.ts';
 import type { KeyUsage, Limit, QuotaStatus } from './limiter.ts';
 import { decide, newKeyUsage, quotaStatus } from './limiter.ts';
 
-interface StoreOptions {
-  /** Deletes the data first. */
-  readonly reset?: boolean | undefined;
-  /** Default: 1 MiB. */
-  readonly rotateAtBytes?: number;
-}
-
 /** The body of a create: `NewCategory` in docs/service.md. */
 export interface CategoryInput {
   readonly name: string;
@@ -94,9 +87,13 @@ export class Store {
 
   /**
    * @param dataFile `X/pets`, `X/pets.log` or `X/pets.1.log` means `X/pets.1.log`; undefined: in memory
+   * @param options `reset` deletes the data first
    * @throws file system errors unchanged, also if the directory does not exist
    */
-  constructor(dataFile: string | undefined, { reset, rotateAtBytes = 1024 * 1024 }: StoreOptions = {}) {
+  constructor(
+    dataFile: string | undefined,
+    { reset = false, rotateAtBytes = 1024 * 1024 }: { reset?: boolean; rotateAtBytes?: number } = {},
+  ) {
     if (dataFile === undefined) this.#log = new MemoryLog(format);
     else {
       const dir = dirname(dataFile);
