@@ -42,9 +42,9 @@ const view: View<Started> = {
     if (faults.length > 0) {
       yield `  ${style.yellow('injected faults')}: ${faults.join(', ')} (repeat with --seed ${seed})\n`;
     }
-    yield '\nTo use it in another terminal, save it as a profile and paste the key at the prompt:\n\n';
+    yield '\nIn another terminal, save it as a profile and paste the key at the prompt:\n\n';
     yield `  petstore auth login -p local --url ${baseUrl}\n  petstore categories list -p local\n`;
-    yield '\nor set environment variables, for example for a program:\n\n';
+    yield '\nor set environment variables, for example for your program:\n\n';
     for (const command of [...assignments, 'petstore categories list']) yield `  ${command}\n`;
     yield '\n';
     yield `${style.dim('Press Ctrl-C to stop; the data is kept')}\n`;
