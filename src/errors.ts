@@ -37,6 +37,7 @@ export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
+/** @internal */
 export type Hint = Pick<ErrorDetails, 'hint' | 'command'>;
 
 /** The error of the program and the client library; its message never contains an API key. */
