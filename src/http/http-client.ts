@@ -69,7 +69,7 @@ export class HttpClient {
     let successes = this.#successes;
     let refusal: HttpResponse | undefined;
     for (let made = 1; ; made++) {
-      const ticket = await this.#tickets.take(signal, timeoutMs, refusal);
+      const ticket = await this.#tickets.take({ signal, timeoutMs, refusal });
       const attempt = await this.#attempt(request, signal, timeoutMs, ticket);
       if (!attempt) {
         made--;

@@ -1,10 +1,22 @@
 // The queue for tickets in one process: the first in line asks the ledger, and the others wait behind it.
+import type { Denied } from '../rate-limit/admission.ts';
 import { rateLimited } from './request-errors.ts';
 import type { HttpClientOptions, HttpResponse, Wait } from './types.ts';
 
 const MIN_POLL_MS = 5;
 const MAX_POLL_MS = 100;
 const NOTIFY_PENDING_AFTER_MS = 1000;
+/** The longest sleep, since other processes may change the ledger and the machine may be suspended meanwhile. */
+const LONGEST_SLEEP_MS = 30_000;
+
+interface TicketRequest {
+  /** Aborts the wait. */
+  readonly signal: AbortSignal;
+  /** The timeout of the next attempt, which determines the lease. */
+  readonly timeoutMs: number;
+  /** The last 429 that the request received. */
+  readonly refusal: HttpResponse | undefined;
+}
 
 export class TicketQueue {
   readonly #options: HttpClientOptions;
@@ -19,65 +31,91 @@ export class TicketQueue {
 
   /**
    * Waits for a ticket. If the first request must wait, so must all others; an aborted request leaves the queue.
-   * @param timeoutMs the timeout of the next attempt, which determines the lease
-   * @param refusal the last 429 that the request received
    * @throws PetstoreError `rate_limited` if the wait is longer than `maxWaitMs`; the reason of `signal`
    */
-  async take(signal: AbortSignal, timeoutMs: number, refusal: HttpResponse | undefined): Promise<string> {
+  async take(request: TicketRequest): Promise<string> {
     const before = this.#last;
     let leave = (): void => undefined;
     this.#last = new Promise<void>((resolve) => {
       leave = resolve;
     });
     try {
-      await untilAborted(before, signal);
-      return await this.#wait(signal, timeoutMs, refusal);
+      await untilAborted(before, request.signal);
+      return await this.#ask(request);
     } finally {
+      // An aborted request leaves only when it is first: the next one must not pass those before both.
       before.then(leave);
     }
   }
 
-  async #wait(signal: AbortSignal, timeoutMs: number, refusal: HttpResponse | undefined): Promise<string> {
-    const { ledger, clock, limits, onWait } = this.#options;
-    let notifiedUntil: number | undefined;
-    // Starts of the wait for the response to a request in flight, and of that for another process, on the monotonic clock.
-    let pendingSince: number | undefined;
-    let othersSince: number | undefined;
-    const notify = (wait: Wait): void => {
-      if (wait.until === notifiedUntil) return;
-      notifiedUntil = wait.until;
-      onWait?.(wait);
-    };
+  async #ask(request: TicketRequest): Promise<string> {
+    const wait = new TicketWait(this.#options, request, this.#isBusy);
     try {
       for (;;) {
-        signal.throwIfAborted();
-        const ticket = await ledger.acquire(timeoutMs);
-        if (ticket.granted) return ticket.ticket;
-        const now = clock.now();
-        if (ticket.reason !== 'pending') {
-          const { until, reason } = ticket;
-          if (until - now > limits.maxWaitMs) throw rateLimited(reason, until, now, limits, refusal);
-          pendingSince = othersSince = undefined;
-          notify({ until, reason });
-          await clock.sleep(sleepChunk(until - now), signal);
-          continue;
-        }
-        const monotonic = clock.monotonic();
-        pendingSince ??= monotonic;
-        // Do not limit the wait for a request of this process: its own timeout ends it.
-        const own = this.#isBusy();
-        othersSince = own ? undefined : (othersSince ?? monotonic);
-        const left = othersSince === undefined ? timeoutMs : limits.maxWaitMs - (monotonic - othersSince);
-        if (left <= 0) throw rateLimited('pending', undefined, now, limits, refusal);
-        const waited = monotonic - pendingSince;
-        if (waited > NOTIFY_PENDING_AFTER_MS && notifiedUntil === undefined)
-          notify({ until: now + left, reason: 'pending', own });
-        const poll = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, waited / 8));
-        await clock.sleep(Math.max(1, Math.min(poll, left)), signal);
+        request.signal.throwIfAborted();
+        const result = await this.#options.ledger.acquire(request.timeoutMs);
+        if (result.granted) return result.ticket;
+        await (result.reason === 'pending' ? wait.forResponse() : wait.until(result));
       }
     } finally {
-      if (notifiedUntil !== undefined) onWait?.(undefined);
+      wait.end();
     }
+  }
+}
+
+/** The wait of one request, which is reported once for each reason and end. */
+class TicketWait {
+  readonly #options: HttpClientOptions;
+  readonly #request: TicketRequest;
+  readonly #isBusy: () => boolean;
+  #reported: Wait | undefined;
+  // Starts, on the monotonic clock, of the wait for a response, and of that for a response to another process.
+  #pendingSince: number | undefined;
+  #othersSince: number | undefined;
+
+  constructor(options: HttpClientOptions, request: TicketRequest, isBusy: () => boolean) {
+    this.#options = options;
+    this.#request = request;
+    this.#isBusy = isBusy;
+  }
+
+  /** Sleeps until a block or window ends, or for a part of that time. */
+  async until({ until, reason }: Extract<Denied, { until: number }>): Promise<void> {
+    const { clock, limits } = this.#options;
+    const now = clock.now();
+    if (until - now > limits.maxWaitMs) throw rateLimited(reason, until, now, limits, this.#request.refusal);
+    this.#pendingSince = this.#othersSince = undefined;
+    this.#report({ until, reason });
+    const ms = Math.max(1, Math.ceil(until - now));
+    await clock.sleep(Math.min(LONGEST_SLEEP_MS, ms), this.#request.signal);
+  }
+
+  /** Sleeps briefly: nothing reports the response to a request in flight. */
+  async forResponse(): Promise<void> {
+    const { clock, limits } = this.#options;
+    const { signal, timeoutMs, refusal } = this.#request;
+    const own = this.#isBusy();
+    const monotonic = clock.monotonic();
+    this.#pendingSince ??= monotonic;
+    // Do not limit the wait for a request of this process: its own timeout ends it.
+    this.#othersSince = own ? undefined : (this.#othersSince ?? monotonic);
+    const left = own ? timeoutMs : limits.maxWaitMs - (monotonic - (this.#othersSince ?? monotonic));
+    if (left <= 0) throw rateLimited('pending', undefined, clock.now(), limits, refusal);
+    const waited = monotonic - this.#pendingSince;
+    if (waited > NOTIFY_PENDING_AFTER_MS && !this.#reported)
+      this.#report({ until: clock.now() + left, reason: 'pending', own });
+    const poll = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, waited / 8));
+    await clock.sleep(Math.max(1, Math.min(poll, left)), signal);
+  }
+
+  end(): void {
+    if (this.#reported) this.#options.onWait?.(undefined);
+  }
+
+  #report(wait: Wait): void {
+    if (wait.until === this.#reported?.until) return;
+    this.#reported = wait;
+    this.#options.onWait?.(wait);
   }
 }
 
@@ -90,11 +128,4 @@ async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promis
     signal.addEventListener('abort', stop, { once: true });
   });
   await Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', stop));
-}
-
-/** The longest sleep, since other processes may change the ledger and the machine may be suspended meanwhile. */
-const LONGEST_SLEEP_MS = 30_000;
-
-function sleepChunk(ms: number): number {
-  return Math.min(LONGEST_SLEEP_MS, Math.max(1, Math.ceil(ms)));
 }
