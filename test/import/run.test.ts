@@ -228,19 +228,29 @@ test('a run that was taken over sends nothing more, and the other one creates th
   expect(it.service.sent).toHaveLength(12);
 });
 
-test('a stop ends the waits of the other rows: a row that waits for the rate limit is not sent', async () => {
-  const it = importOf(named('dog', 'cat', 'cow'), {}, 'unauthorized');
-  const { api } = it.service.client();
-  // All but the first row wait, as with a quota that is used up.
-  const create: typeof api.create = async (row, beforeSend, cancel) => {
-    for (let turn = 0; row.name !== 'dog' && turn < 50; turn++) await new Promise(setImmediate);
-    cancel?.throwIfAborted();
-    return api.create(row, beforeSend);
-  };
-  const result = await it.run({ concurrency: 3, categories: { ...api, create } });
-  expect(result?.stop?.error.exitCode).toBe(3);
-  expect([it.service.sent.length, result?.results.pending]).toEqual([1, 3]);
-});
+const TAKEN_OVER = new PetstoreError('storage', 'another process has taken over this import');
+
+test.each<[string, number, Script, number, PetstoreError?]>([
+  ['a 401', 3, { fate: () => 'unauthorized' }, 1],
+  ['a changed name', 7, { alter: lower }, 1],
+  ['Ctrl-C during a create', 130, { fate: () => 'interrupted' }, 1],
+  ['a lost lock', 9, {}, 0, TAKEN_OVER],
+])(
+  '%s ends the waits of the other rows with code %i, and none of them is sent',
+  async (_what, code, script, sent, lost) => {
+    const it = importOf(named('Dog', 'Cat', 'Cow'), script);
+    const { api } = it.service.client();
+    // All but the first row wait until they are canceled, as with an exhausted quota.
+    const create: typeof api.create = async (row, beforeSend, cancel) => {
+      if (row.name !== 'Dog') await new Promise((resolve) => cancel?.addEventListener('abort', resolve));
+      cancel?.throwIfAborted();
+      if (lost) throw lost;
+      return api.create(row, beforeSend);
+    };
+    const result = await it.run({ concurrency: 3, categories: { ...api, create } });
+    expect([result?.stop?.error.exitCode, it.service.sent.length]).toEqual([code, sent]);
+  },
+);
 
 test('only the last list, which no row waits for, is sent once', async () => {
   const it = importOf(named('dog', 'cat'), {}, 'cut');
