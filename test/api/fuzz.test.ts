@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createApi } from '../../src/api/categories.ts';
-import { pathBelowBase } from '../../src/commands/api.ts';
+import { pathBelowBase } from '../../src/api/raw-request.ts';
 import type { PetstoreError } from '../../src/errors.ts';
 import type { HttpClient } from '../../src/http/http-client.ts';
 import type { HttpResponse } from '../../src/http/types.ts';

@@ -1,0 +1,98 @@
+// Raw requests, for `petstore api` and the client library's `request`: any method, path and JSON body.
+import { PetstoreError } from '../errors.ts';
+import { escapeControls } from '../escape.ts';
+import type { HttpHeaders, HttpRequest } from '../http/types.ts';
+import { parseJson } from '../json.ts';
+
+export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/**
+ * @param method one of METHODS
+ * @param path relative to the base URL, with or without a leading slash
+ * @param body a JSON document
+ * @throws PetstoreError `usage` for a path that could leave the base URL, or a GET with a body
+ */
+export function rawRequest(method: string, path: string, body: string | Uint8Array | undefined): HttpRequest {
+  const safe = /^(?:GET|HEAD|OPTIONS)$/.test(method);
+  if (body !== undefined && safe) {
+    throw new PetstoreError('usage', `${method} requests cannot have a body`, {
+      hint: 'remove the body, or use POST',
+    });
+  }
+  const below = pathBelowBase(path);
+  return { method, path: below, body, safe, categoryName: nameOf(method, below, body) };
+}
+
+// The name in a body that creates a category, for messages about its outcome.
+function nameOf(method: string, path: string, body: string | Uint8Array | undefined): string | undefined {
+  if (method !== 'POST' || path !== '/categories' || body === undefined) return undefined;
+  const { name } = (jsonValue(body) ?? {}) as { readonly name?: unknown };
+  return typeof name === 'string' ? name : undefined;
+}
+
+/** The value of a body: text if it is not JSON, null if it is empty. */
+export function jsonValue(body: string | Uint8Array): unknown {
+  if (body.length === 0) return null;
+  const text = typeof body === 'string' ? body : new TextDecoder().decode(body);
+  try {
+    return parseJson(text);
+  } catch {
+    return text;
+  }
+}
+
+/**
+ * Checks a path, in which `//host` and `\\host` would name another host.
+ * @param text with or without a leading slash
+ * @returns path and query below the base URL, beginning with one `/`
+ * @throws PetstoreError `usage` if it could leave the base URL
+ */
+export function pathBelowBase(text: string): string {
+  if (/[\u0000-\u0020\u007f\\#]/.test(text)) {
+    throw new PetstoreError('usage', 'the path contains a space, a control character, a backslash or "#"', {
+      hint: 'escape the character, for example a space as %20',
+    });
+  }
+  const hint = 'use a path relative to the base URL, for example categories';
+  if (/^(?:\/\/|[a-z]+:)/i.test(text)) throw new PetstoreError('usage', 'the path is a full URL', { hint });
+  const path = text.startsWith('/') ? text : `/${text}`;
+  // A gateway may decode escaped separators: the decoded path must not leave the base URL either.
+  const decoded = path.replace(/%2f|%5c/gi, '/').replace(/\/+/g, '/');
+  const isBelow = [path, decoded].every((one) => urlOf(one).pathname.startsWith('/v1/'));
+  if (text === '' || !isBelow) throw new PetstoreError('usage', 'the path must stay below the base URL', { hint });
+  const { pathname, search } = urlOf(path);
+  return pathname.slice('/v1'.length) + search;
+}
+
+// The host is a placeholder.
+function urlOf(path: string): URL {
+  return new URL(`http://petstore.invalid/v1${path}`);
+}
+
+/**
+ * Describes the markers of one response (RFC 9745, RFC 8594), and deprecations stated in docs/service.md.
+ * @param method upper case
+ * @param path below the base URL
+ * @returns one sentence per marker, safe to print
+ */
+export function deprecationNotices(method: string, path: string, headers: HttpHeaders): readonly string[] {
+  const notices = Object.entries(headers).flatMap(([name, text = '']) => {
+    if (name === 'deprecation')
+      return /^(?:true|\?1)$/i.test(text) ? 'is deprecated' : `is deprecated since ${day(text)}`;
+    if (name === 'sunset') return `will be removed on ${day(text)}`;
+    // The service does not document which header marks beta and experimental operations.
+    const unstable = /(?:^|-)stability(?:-level)?$/.test(name) && !/^(?:stable)?$/i.test(text);
+    return unstable ? `is marked ${text} and may change without notice` : [];
+  });
+  if (method === 'GET' && /^\/pets\/[^/?]+(?:\?|$)/.test(path) && headers['deprecation'] === undefined)
+    notices.push("is deprecated according to the service's documentation and will be removed");
+  const operation = `${method} ${path.replace(/\?.*$/s, '')}`;
+  return notices.map((notice) => escapeControls(`${operation} ${notice}`));
+}
+
+// RFC 9745: "@" and a Unix time; its drafts had an HTTP date, or "true". Anything else is returned as it is.
+function day(value: string): string {
+  const at = new Date(value.startsWith('@') ? Number(value.slice(1)) * 1000 : value);
+  const [date = value] = Number.isNaN(at.getTime()) ? [] : (/^\d{4}-\d\d-\d\d/.exec(at.toISOString()) ?? []);
+  return date;
+}

@@ -1,0 +1,56 @@
+// Raw requests: paths below the base URL, and what a response says of its operation.
+import { expect, test } from 'vitest';
+import { deprecationNotices, pathBelowBase } from '../../src/api/raw-request.ts';
+import { PetstoreError } from '../../src/errors.ts';
+
+test.each([
+  ['/categories', '/categories'],
+  ['categories', '/categories'],
+  ['@evil.example', '/@evil.example'],
+  [':443/x', '/:443/x'],
+  ['.evil.example', '/.evil.example'],
+  ['/pets/1?x=1&y=a%20b', '/pets/1?x=1&y=a%20b'],
+  ['/a/../categories', '/categories'],
+  ['/categories/', '/categories/'],
+  ['/caf\u00e9', '/caf%C3%A9'],
+  ['/a//b', '/a//b'],
+  ['/pets/1?next=https://evil.example', '/pets/1?next=https://evil.example'],
+])('a raw request to the path %j is sent to %j', (typed, sent) => {
+  expect(pathBelowBase(typed)).toBe(sent);
+});
+
+test.each([
+  ...'//evil.example/x ///evil.example /\\evil.example \\\\evil.example https://evil.example/ http:evil.example'.split(
+    ' ',
+  ),
+  ...'/.. /../admin /a/../../admin /%2e%2e/admin /%2E%2e/%2e./admin /.%2e/admin /categories#part'.split(' '),
+  // A gateway may decode escaped separators and merge them.
+  ...'/x/..%5C..%5cadmin /x/%2f..%2F..%2fadmin /../a%2f..%2fv1/x'.split(' '),
+  ...['', '\t//evil.example', '/\t/evil.example', '/\n/evil.example', 'ht\ntps://evil.example', '/a b', '/a\u0000b'],
+])('a raw request to the path %j is rejected', (typed) => {
+  expect(() => pathBelowBase(typed)).toThrow(PetstoreError);
+});
+
+const DOCUMENTED = "is deprecated according to the service's documentation and will be removed";
+
+test.each<[request: string, headers: Record<string, string>, ...notices: string[]]>([
+  ['GET /categories', { 'content-type': 'application/json' }],
+  ['GET /pets/1', {}, `GET /pets/1 ${DOCUMENTED}`],
+  ['GET /pets', {}],
+  ['DELETE /pets/1', {}],
+  ['GET /x?query=1', { deprecation: '@1688169599' }, 'GET /x is deprecated since 2023-06-30'],
+  ['GET /pets/1', { deprecation: 'true' }, 'GET /pets/1 is deprecated'],
+  ['GET /x', { deprecation: 'Sun, 11 Nov 2018 23:59:59 GMT' }, 'GET /x is deprecated since 2018-11-11'],
+  ['GET /x', { deprecation: 'soon\u001b[2J' }, 'GET /x is deprecated since soon␛[2J'],
+  ['GET /x', { deprecation: '@99999999999999999' }, 'GET /x is deprecated since @99999999999999999'],
+  ['GET /x', { deprecation: '@999999999999' }, 'GET /x is deprecated since @999999999999'],
+  ['GET /x', { sunset: 'Wed, 31 Dec 2031 23:59:59 GMT' }, 'GET /x will be removed on 2031-12-31'],
+  ['GET /x', { sunset: 'later' }, 'GET /x will be removed on later'],
+  ['POST /x', { stability: 'beta' }, 'POST /x is marked beta and may change without notice'],
+  ['POST /x', { 'x-api-stability': 'beta' }, 'POST /x is marked beta and may change without notice'],
+  ['POST /x', { 'stability-level': 'beta' }, 'POST /x is marked beta and may change without notice'],
+  ['GET /x', { 'x-stability': 'stable', 'x-instability': 'beta' }],
+])('a response to %s with the headers %j causes the right notices', (request, headers, ...notices) => {
+  const [method = '', path = ''] = request.split(' ');
+  expect(deprecationNotices(method, path, headers)).toEqual(notices);
+});
