@@ -12,7 +12,6 @@ const hasJq = spawnSync('jq', ['--version']).status === 0;
 
 const root = join(import.meta.dirname, '../..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
-const packageJson = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { demo: string } };
 
 // Each command with its output.
 const transcripts = [...readme.matchAll(/^\$ (.+)\n((?:(?!\$ |```).*\n)*)/gm)];
@@ -34,8 +33,6 @@ beforeAll(async () => {
   home.env['PATH'] = `${bin}:${home.env['PATH']}`;
   const { url, close } = await startSandbox();
   host = new URL(url).host;
-  // The README shows the sandbox as the demo leaves it.
-  await shell(packageJson.scripts.demo.replaceAll('node bin/petstore.js', 'petstore'));
   return close;
 });
 
