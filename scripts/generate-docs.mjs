@@ -15,7 +15,7 @@ export function manPage(reference) {
     'petstore command [options]',
     '## Description',
     paragraphs(notes),
-    cliReference(reference),
+    cliReference(reference, (output) => output),
     '## Exit status',
     list(exitCodes.map((one) => [one.code, one.meaning])),
     '## Examples',
@@ -29,10 +29,10 @@ export function manPage(reference) {
 }
 
 /** The sections of docs/cli.md on commands, global options and environment variables. */
-function cliReference({ commands, globalOptions, environment }) {
+function cliReference({ commands, globalOptions, environment }, outputOf) {
   return [
     '## Commands',
-    ...commands.flatMap(commandSection),
+    ...commands.flatMap((command) => commandSection(command, outputOf)),
     '## Global options',
     list(globalOptions.map((one) => [one.flags, one.description])),
     'A duration is `500ms`, `30s`, `2m`, `1h`, `1d`, or a number of seconds.',
@@ -41,7 +41,7 @@ function cliReference({ commands, globalOptions, environment }) {
   ].join('\n\n');
 }
 
-function commandSection(command) {
+function commandSection(command, outputOf) {
   const { aliases, description, notes, output, exitCodes } = command;
   const alias = aliases.length > 0 ? ` Alias: ${aliases.map(code).join(', ')}` : '';
   const parameters = [
@@ -53,7 +53,7 @@ function commandSection(command) {
     `${escaped(description[0].toUpperCase() + description.slice(1))}.${alias}`,
     list(parameters),
     paragraphs(notes),
-    escaped(`Output: ${output}${exitCodes.length > 0 ? ` Exit codes: ${exitCodes.join(', ')}.` : ''}`),
+    escaped(`Output: ${outputOf(output)}${exitCodes.length > 0 ? ` Exit codes: ${exitCodes.join(', ')}.` : ''}`),
   ].filter(Boolean);
 }
 
@@ -97,6 +97,8 @@ if (process.argv[1] === import.meta.filename) {
   const help = execFileSync(process.execPath, [program, '--help', '--json']);
   const reference = JSON.parse(help.toString());
   mkdirSync(join(directory, 'docs'), { recursive: true });
-  update(directory, join('docs', 'cli.md'), 'command reference', cliReference(reference));
+  // The documents of --json have a table of their own on that page.
+  const withoutJson = (output) => output.replace(/[;.] with --json .*/i, '.');
+  update(directory, join('docs', 'cli.md'), 'command reference', cliReference(reference, withoutJson));
   update(directory, 'README.md', 'exit codes', exitCodeTable(reference));
 }

@@ -174,9 +174,10 @@ export const status = (): PetstoreCommand =>
     .alias('list')
     .description('list profiles with their base URL, masked key and source')
     .sections({
-      notes: 'Nothing is sent. At most the last four characters of a key are shown.',
+      notes: `Nothing is sent. At most the last four characters of a key are shown. The active profile is the one that
+the next command uses.`,
       output: `a table; with --json an array of {"profile", "active", "url", "urlSource", "key", "keySource",
-"problem"}. The active profile is the one that the next command uses.`,
+"problem"}.`,
       exitCodes: ['usage', 'storage'],
       examples: ['petstore auth status', "petstore auth status --json | jq -r '.[] | select(.active) | .url'"],
     })

@@ -33,9 +33,9 @@ export const list = (): PetstoreCommand =>
       new Option('--sort <field>', 'sort by a field').choices(['id', 'name']).default(undefined, "the service's order"),
     )
     .sections({
+      notes: '`petstore categories import` reads the csv, tsv, json and ndjson formats.',
       output: `a table, shortened only to fit a terminal; with --json an array of {"id", "name", "description"} with any
-other fields that the service returns. \`petstore categories import\` reads the csv, tsv, json and
-ndjson formats.`,
+other fields that the service returns.`,
       exitCodes: READ_ERRORS,
       examples: [
         'petstore categories list',

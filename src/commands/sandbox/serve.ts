@@ -100,7 +100,7 @@ export const sandbox = (): PetstoreCommand =>
     .addOption(
       new Option('--retry-after <format>', 'format of the Retry-After header')
         .choices(['seconds', 'date', 'none'])
-        .default('seconds'),
+        .default('seconds', 'seconds'),
     )
     .option('--fault <fault>', 'inject a fault, KIND[:PERCENT]; repeatable, see below', collect)
     .option('--seed <number>', 'seed for fault injection, for reproducible runs')
