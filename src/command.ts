@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import type { Context } from './context.ts';
 import { PetstoreError, rephrase } from './errors.ts';
+import { checkGlobalOptions } from './global-options.ts';
 import { loadRenderer } from './output/render.ts';
 import type { View } from './output/view.ts';
 import type { Credentials } from './profiles/credentials.ts';
@@ -52,6 +53,19 @@ export function commandPath(command: Command): string {
   return command.parent ? `${commandPath(command.parent)} ${command.name()}` : command.name();
 }
 
+/** The command that the words name, and the words after it; those after `help` name one, too. */
+export function findCommand(root: Command, words: readonly string[]): { command: Command; rest: readonly string[] } {
+  let command = root;
+  let rest = words[0] === 'help' ? words.slice(1) : words;
+  for (const word of rest) {
+    const child = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
+    if (!child) break;
+    command = child;
+    rest = rest.slice(1);
+  }
+  return { command, rest };
+}
+
 /** A command's function and the view that prints the returned data; the function itself never prints. */
 export interface Action<Options, Data> {
   readonly view: View<Data>;
@@ -65,7 +79,7 @@ export function actionHandler<Options, Data>(load: (command: Command) => Promise
     const program = rootOf(this);
     const { context } = program;
     const startedAt = context.clock.now();
-    const session = new Session(context, this.optsWithGlobals());
+    const session = new Session(context, checkGlobalOptions(program.opts(), context.env));
     const { view, run } = await load(this);
     // Load the printer first: a create must not be sent if its result cannot be printed.
     const print = await loadPrinter(session, view);

@@ -63,6 +63,11 @@ export function formatRemaining(remaining: number, limit: number | null): string
   return limit > UNLIMITED ? 'unlimited' : `${formatNumber(remaining)} of ${formatNumber(limit)}`;
 }
 
+/** For example `table, json or csv`. */
+export function formatChoices(words: readonly string[]): string {
+  return words.join(', ').replace(/, ([^,]*)$/, ' or $1');
+}
+
 export function capitalize(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }

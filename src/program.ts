@@ -1,11 +1,7 @@
 // Builds the command tree and runs one command, from arguments to exit code.
 import type { Command } from 'commander';
-import { CommanderError, Option } from 'commander';
-import { invalidValue, wholeNumber } from './check-options.ts';
-import { LONGEST_TIMER_MS } from './clock.ts';
+import { CommanderError } from 'commander';
 import { PetstoreCommand, Program } from './command.ts';
-import type { CommandLine } from './command-line.ts';
-import { readCommandLine } from './command-line.ts';
 import { api } from './commands/api.ts';
 import { login } from './commands/auth/login.ts';
 import { logout, status, switchTo } from './commands/auth/profiles.ts';
@@ -20,48 +16,43 @@ import { sandbox } from './commands/sandbox/serve.ts';
 import type { Context } from './context.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
-import { parseDuration } from './format.ts';
-import { FORMATS, GLOBAL_OPTIONS } from './reference.ts';
+import type { TypedOptions } from './global-options.ts';
+import { addGlobalOptions, wantsJson } from './global-options.ts';
+import type { ParseError } from './usage-error.ts';
 
 /** @returns the exit code (docs/cli.md, exit codes); never rejects */
 export async function run(context: Context): Promise<number> {
   const program = createProgram(context);
-  const line = readCommandLine(program, context.args);
   try {
-    checkEncoding(context.args);
-    await runLine(program, line);
+    await runLine(program);
     return 0;
   } catch (error) {
     const { reportError } = await import('./report-error.ts');
-    const shown = error instanceof CommanderError ? (await import('./usage-error.ts')).usageError(error, line) : error;
-    const { options } = line;
-    return await reportError(shown, context, {
-      // `auth login NAME` is `--profile NAME`.
-      profile: program.opts()['profile'],
-      json: isJson(line),
-      verbose: options.has('--verbose'),
-      color: !options.has('--no-color'),
-    });
+    const { usageError } = await import('./usage-error.ts');
+    const options = program.opts<TypedOptions>();
+    const shown = error instanceof CommanderError ? usageError(error as ParseError) : error;
+    return await reportError(shown, context, { ...options, json: wantsJson(options) });
   } finally {
     // A failed cleanup does not change the exit code.
     for (const cleanup of context.cleanups.reverse()) await cleanup().catch(() => undefined);
   }
 }
 
-function isJson({ options }: CommandLine): boolean {
-  return options.has('--json') || options.get('--format') === 'json';
-}
-
 /** @throws CommanderError or PetstoreError */
-export async function runLine(program: Program, line: CommandLine): Promise<void> {
+async function runLine(program: Program): Promise<void> {
   const { args, version, stdout } = program.context;
-  const json = isJson(line);
-  if (line.options.has('--version')) return stdout.write(`${json ? JSON.stringify({ version }) : version}\n`);
-  if (line.options.has('--help') || args.length === 0) {
+  // Only the global options are known to the program itself. Commander finds them anywhere in the line.
+  const { operands, unknown } = program.parseOptions([...args]);
+  checkEncoding(args);
+  const options = program.opts<TypedOptions>();
+  const json = wantsJson(options);
+  if (options.version) return stdout.write(`${json ? JSON.stringify({ version }) : version}\n`);
+  // `-yh` is two switches.
+  const isHelp = operands[0] === 'help' || unknown.some((word) => /^(?:--help|-\w?h)$/.test(word));
+  if (isHelp || args.length === 0) {
     const { help } = await import('./commands/help.ts');
-    return stdout.write(await help(line, program.context, json));
+    return stdout.write(await help(program, operands, options));
   }
-  setDefaults(program, line);
   await program.parseAsync(args, { from: 'user' });
 }
 
@@ -106,10 +97,9 @@ export function createProgram(context: Context): Program {
   program
     .optionsGroup('Options:')
     .description('Command-line client for the pet store API: list and create pet categories.')
-    .version(context.version, '-V, --version', 'print the version')
+    .option('-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .showSuggestionAfterError(false)
-    .exitOverride()
     // `run` prints help and errors.
     .configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
     .sections({
@@ -140,60 +130,10 @@ variables, run \`petstore help exit-codes\` or \`petstore help environment\`.`,
   return program;
 }
 
-function addGlobalOptions(program: Program): void {
-  program.optionsGroup('Global options:');
-  for (const { flags, description, fallback } of GLOBAL_OPTIONS) {
-    const option = new Option(flags, description);
-    const name = `--${option.name()}`;
-    const parse = PARSERS[option.attributeName()];
-    if (parse && fallback !== undefined) {
-      option.argParser((text) => parse(text, name)).default(parse(fallback, name), fallback);
-    }
-    program.addOption(option);
-  }
-  // Accepted before the command too, but listed only in the help of a command with several formats.
-  program.addOption(new Option('--format <format>', 'output format').choices(FORMATS).hideHelp());
-}
-
-// Sets the options that follow from a variable or from each other. Commander's own `env` reads process.env, and takes `0`
-// for a set switch.
-function setDefaults(program: Program, { options }: CommandLine): void {
-  const { env } = program.context;
-  for (const { flags, variable = '' } of GLOBAL_OPTIONS) {
-    const option = new Option(flags);
-    const text = env[variable];
-    const parse = PARSERS[option.attributeName()];
-    if (parse && text && !options.has(option.long ?? '')) {
-      program.setOptionValueWithSource(option.attributeName(), parse(text, variable), 'env');
-    }
-  }
-  const json = options.has('--json');
-  const format = options.get('--format') ?? (json ? 'json' : 'table');
-  if (json && format !== 'json') {
-    throw new PetstoreError('usage', `--json and --format ${format} cannot be combined`, { hint: 'use one of them' });
-  }
-  program.setOptionValue('format', format).setOptionValue('json', format === 'json');
-}
-
-type Parser = (text: string, from: string) => unknown;
-
-/** The parsers of options that a variable may set; `from` is the option or the variable, for the error. */
-const PARSERS: Readonly<Record<string, Parser>> = {
-  maxWait: (text, from) => duration(text, from, 0),
-  // With a timeout of 0 the outcome of a create would always be unknown.
-  timeout: (text, from) => duration(text, from, 1),
-  maxRetries: (text, from) => wholeNumber(text, from, 0, 999),
-  quiet: (text) => !/^(?:0|false)$/.test(text),
-};
-
-function duration(text: string, from: string, least: number): number {
-  const ms = parseDuration(text);
-  if (ms === undefined) throw invalidValue(text, from, 'use a duration such as 500ms, 30s, 2m or 1h', 'duration');
-  if (ms >= least) return Math.min(ms, LONGEST_TIMER_MS);
-  throw new PetstoreError('usage', `${from} must be greater than 0`, { hint: 'use a value such as 30s' });
-}
-
-// Commands added by `addCommand` inherit no settings.
+// Commands added by `addCommand` inherit no settings. A thrown error carries the command that was being parsed.
 function inherit(command: Command): void {
+  command.exitOverride((error) => {
+    throw Object.assign(error, { command });
+  });
   for (const child of command.commands) inherit(child.copyInheritedSettings(command).helpCommand(false));
 }

@@ -53,7 +53,7 @@ export const FORMATS = ['table', 'json', 'ndjson', 'csv', 'tsv'] as const;
 /** The values of the global options under commander's names (docs/cli.md, global options). */
 export interface GlobalOptions {
   /** The value of `--profile` only; PETSTORE_PROFILE is read with the profiles, so that errors can name it. */
-  readonly profile?: string;
+  readonly profile?: string | undefined;
   readonly json: boolean;
   readonly format: (typeof FORMATS)[number];
   /** Milliseconds. */
@@ -61,8 +61,8 @@ export interface GlobalOptions {
   readonly maxRetries: number;
   /** Milliseconds. */
   readonly timeout: number;
-  readonly quiet?: boolean;
-  readonly verbose?: boolean;
+  readonly quiet?: boolean | undefined;
+  readonly verbose?: boolean | undefined;
   readonly color: boolean;
 }
 

@@ -1,10 +1,9 @@
 // Converts commander's errors to usage errors: each names the mistake, and its hint the command or option that was meant.
 import type { Command, CommanderError, Option } from 'commander';
 import { commandPath, rootOf } from './command.ts';
-import type { CommandLine } from './command-line.ts';
-import { optionsOf } from './command-line.ts';
 import { closestMatch } from './did-you-mean.ts';
 import { PetstoreError } from './errors.ts';
+import { formatChoices } from './format.ts';
 import { looksLikeKey } from './redact.ts';
 
 /** The words of other programs for the names of our commands. */
@@ -18,27 +17,37 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   whoami: 'status',
 };
 
-/** @param line the command line that caused the error */
-export function usageError({ code, message }: CommanderError, line: CommandLine): PetstoreError {
-  const { command, operands, unknown } = line;
+/** Commander's error with the command that was being parsed, which program.ts adds. */
+export interface ParseError extends CommanderError {
+  readonly command: Command;
+}
+
+export function usageError({ code, message, command }: ParseError): PetstoreError {
+  const { args } = command;
   const [flag = '', other = ''] = message.match(/--[\w-]+/g) ?? [];
   const word = /'(.*?)'/s.exec(message)?.[1] ?? '';
-  // `--nam dog` is a mistyped `--name` rather than a missing one, and `-profile dog` is `-p rofile` to commander.
-  const mistyped = rootOf(command).context.args.find((arg) => flagsOf(command).includes(`-${arg}`)) ?? unknown[0];
-  if (mistyped !== undefined) return unknownOption(command, mistyped);
+  // `-profile dog` is `-p rofile` to commander.
+  const single = rootOf(command).context.args.find((arg) => flagsOf(command).includes(`-${arg}`));
+  if (single !== undefined) return unknownOption(command, single);
   switch (code) {
     case 'commander.unknownCommand':
-      return unknownCommand(line);
+      return unknownCommand(command, args);
     case 'commander.help':
       return error(`missing subcommand after \`${commandPath(command)}\``, use(subcommandsOf(command).map(nameOf)));
-    case 'commander.missingMandatoryOptionValue':
-      return error(`${flag} is required`, operands.length > 0 ? `use ${flag}` : `pass a name, for example ${flag} dog`);
+    case 'commander.unknownOption':
+      return unknownOption(command, word);
+    case 'commander.missingMandatoryOptionValue': {
+      // `--nam dog` is a mistyped `--name` rather than a missing one.
+      const mistyped = args.find((arg) => /^-./.test(arg));
+      if (mistyped !== undefined) return unknownOption(command, mistyped);
+      return error(`${flag} is required`, args.length > 0 ? `use ${flag}` : `pass a name, for example ${flag} dog`);
+    }
     case 'commander.optionMissingArgument':
       return error(`${flag} needs a value`, valueHint(command, flag));
     case 'commander.missingArgument':
       return error(`${word.toUpperCase()} is required`, argumentHint(command, word));
     case 'commander.excessArguments':
-      return unexpectedArgument(line, operands[command.registeredArguments.length] ?? '');
+      return unexpectedArgument(command, args[command.registeredArguments.length] ?? '');
     case 'commander.conflictingOption':
       return error(`${flag} and ${other} cannot be combined`, 'use one of them');
     case 'commander.invalidArgument':
@@ -61,7 +70,7 @@ function see(command: Command): string {
 }
 
 function use(words: readonly string[]): string {
-  return `use ${words.join(', ').replace(/, ([^,]*)$/, ' or $1')}`;
+  return `use ${formatChoices(words)}`;
 }
 
 function unknownOption(command: Command, word: string): PetstoreError {
@@ -79,27 +88,27 @@ function unknownOption(command: Command, word: string): PetstoreError {
   return error(`unknown option "${flag}"`, match ? didYouMean(match) : see(command));
 }
 
+/** The options of the command and of its parents, hidden ones included. */
+function optionsOf(command: Command): readonly Option[] {
+  return [...command.options, ...(command.parent ? optionsOf(command.parent) : [])];
+}
+
 function flagsOf(command: Command): readonly string[] {
   const visible = optionsOf(command).filter(({ hidden }) => !hidden);
   return ['--help', ...visible.flatMap(({ long }) => long ?? [])];
 }
 
-/** @param line names a group and a word that is none of its commands */
-export function unknownCommand({ command, operands }: CommandLine): PetstoreError {
-  const [word = ''] = operands;
+/** @param words begin with the one that is no command of the group */
+export function unknownCommand(group: Command, words: readonly string[]): PetstoreError {
+  const [word = ''] = words;
   const message = `unknown command "${word}"`;
   if (word === 'version') return error(message, didYouMean('petstore --version'));
-  if (/^(?:delete|remove|rm|update|edit|rename)$/.test(word) && command.name() !== 'auth') {
-    return error(`${message}: the service can only list and create categories`, see(command));
+  if (/^(?:delete|remove|rm|update|edit|rename)$/.test(word) && group.name() !== 'auth') {
+    return error(`${message}: the service can only list and create categories`, see(group));
   }
   // `list-categories` and `categories:list` name a command, too.
-  return error(
-    message,
-    commandHint(
-      command,
-      operands.flatMap((one) => one.split(/[-:_]/)),
-    ),
-  );
+  const parts = words.flatMap((one) => one.split(/[-:_]/));
+  return error(message, commandHint(group, parts));
 }
 
 // Searches all commands: `petstore login` means `petstore auth login`, `category list` means `categories list`.
@@ -129,13 +138,14 @@ function nameOf(command: Command): string {
   return command.name();
 }
 
-function unexpectedArgument({ command, options }: CommandLine, word: string): PetstoreError {
+function unexpectedArgument(command: Command, word: string): PetstoreError {
   const path = commandPath(command);
   if (path === 'petstore auth login' && looksLikeKey(word)) {
     return error('auth login takes no API key as an argument', 'pipe the key to stdin');
   }
   const names = command.registeredArguments.map((one) => one.name());
-  const isText = (option: Option): boolean => option.required && !option.argChoices && options.has(option.long ?? '');
+  const isText = (option: Option): boolean =>
+    option.required && !option.argChoices && command.getOptionValueSource(option.attributeName()) === 'cli';
   let hint = see(command);
   if (names.includes('file')) hint = 'import one file at a time';
   else if (names.includes('name') || command.options.some(isText)) hint = 'quote a value that contains spaces';

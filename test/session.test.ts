@@ -1,7 +1,7 @@
 // The global options and the notices of a session.
 import { expect, test } from 'vitest';
-import { readCommandLine } from '../src/command-line.ts';
-import { createProgram, run, runLine } from '../src/program.ts';
+import { checkGlobalOptions } from '../src/global-options.ts';
+import { createProgram, run } from '../src/program.ts';
 import { Session } from '../src/session.ts';
 import { inProcess, world } from './support/world.ts';
 
@@ -22,12 +22,10 @@ test.each<[string[], Record<string, string>, object]>([
   [['--format=json'], {}, { json: true, format: 'json' }],
   [['--json', '--format', 'json'], {}, { json: true, format: 'json' }],
 ])('the global options of %j with the environment %j are the defaults except %j', async (args, env, expected) => {
-  const words = [...args, 'quota'];
-  const program = createProgram(world(words, { env }));
-  const quota = program.commands.find((command) => command.name() === 'quota');
-  quota?.action(() => undefined);
-  await runLine(program, readCommandLine(program, words));
-  expect({ quiet: false, ...quota?.optsWithGlobals() }).toEqual({ ...DEFAULTS, ...expected });
+  const program = createProgram(world([]));
+  program.parseOptions([...args, 'quota']);
+  const options = checkGlobalOptions(program.opts(), env);
+  expect(options).toEqual({ ...DEFAULTS, ...expected });
 });
 
 test.each([

@@ -45,7 +45,7 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string])[] 
   ['categories list --search', '--search needs a value', see('categories list ')],
   ['categories list --max-wait', '--max-wait needs a value', 'use a duration such as 30s or 2m'],
   ['categories list --format', '--format needs a value', 'use table, json, ndjson, csv or tsv'],
-  ['categories list --profile', '--profile needs a value', see('categories list ')],
+  ['categories list --profile', '--profile needs a value', see()],
   ['categories create', '--name is required', 'pass a name, for example --name dog'],
   ['categories create --name ', '--name is empty', 'pass a name, for example --name dog'],
   ['categories create dog --description x', '--name is required', 'use --name'],
@@ -98,6 +98,24 @@ test.each(suggestions)('`petstore %s` was not meant as itself, and %s exists', a
   expect(code).toBe(0);
   if (name.startsWith('--')) expect(out).toContain(name);
 });
+
+test.each([
+  ['quota --max-wait foo --json', 'invalid duration "foo" for --max-wait'],
+  ['quota --format xml --json', 'invalid value "xml" for --format'],
+  ['--format=json quota --max-retries', '--max-retries needs a value'],
+  ['-qv --format json foo', 'unknown command "foo"'],
+  ['categories create --name --json', '--name needs a value'],
+])('the usage error of `petstore %s` is JSON', async (line, message) => {
+  const { err } = await inProcess(line.split(' '));
+  expect(JSON.parse(err)).toMatchObject({ error: { kind: 'usage', message } });
+});
+
+test.each(['categories list -- --json', 'categories create --name=--json extra'])(
+  'the usage error of `petstore %s`, in which --json is a value, is text',
+  async (line) => {
+    expect((await inProcess(line.split(' '))).err).toMatch(/^error: /);
+  },
+);
 
 test('an argument with invalid UTF-8 is a usage error', async () => {
   const { code, out, err } = await inProcess(['categories', 'create', '--name', 'caf\ufffd', '-p', 'sandbox']);

@@ -2,8 +2,7 @@
 import type { Command, Option } from 'commander';
 import { Argument } from 'commander';
 import type { Action } from '../command.ts';
-import { actionHandler, PetstoreCommand, rootOf } from '../command.ts';
-import { readCommandLine } from '../command-line.ts';
+import { actionHandler, findCommand, PetstoreCommand, rootOf } from '../command.ts';
 import { escapeControls } from '../escape.ts';
 import { HELP_TOPICS } from '../reference.ts';
 
@@ -94,16 +93,19 @@ const suggestAction = (root: Command): Action<{ readonly atBlank?: true }, reado
  * @returns the candidates, each with a tab and its description, if it has one; or `:files`
  */
 export async function suggest(root: Command, words: readonly string[], profiles: ProfileNames) {
-  const { command, options, operands, awaiting } = readCommandLine(
-    root,
-    words.slice(0, -1).filter((one) => one !== '='),
-  );
+  const typed = words.slice(0, -1).filter((one) => one !== '=');
   const last = words.at(-1)?.replace(/^=$/, '') ?? '';
-  const topics = options.has('--help') && !command.parent ? HELP_TOPICS.keys() : [];
-  const value = awaiting ?? command.registeredArguments[operands.length];
+  const previous = typed.at(-1) ?? '';
+  // Commander would reject an option whose value is still missing.
+  const { operands } = root.parseOptions(previous.startsWith('-') ? typed.slice(0, -1) : typed);
+  const { command, rest } = findCommand(root, operands);
+  const options = [...command.options, ...root.options];
+  const awaiting = options.find((one) => one.required && (one.long === previous || one.short === previous));
+  const topics = operands[0] === 'help' && command === root ? HELP_TOPICS.keys() : [];
+  const value = awaiting ?? command.registeredArguments[rest.length];
   let candidates: readonly string[] = [];
   if (!awaiting && last.startsWith('-')) candidates = flagsOf(command);
-  else if (!awaiting && operands.length === 0 && command.commands.length > 0)
+  else if (!awaiting && rest.length === 0 && command.commands.length > 0)
     candidates = [...subcommandsOf(command), ...topics];
   else if (value?.name() === 'profile') candidates = (await profiles()).map((name) => `${name}\tprofile`);
   else if (value && isFile(value)) return [':files'];

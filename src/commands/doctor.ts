@@ -82,6 +82,6 @@ failed or skipped; ids are node, config, state, state_server, profile, base_url,
     })
     // A check is a single attempt without a wait.
     .hook('preAction', (_doctor, command) => {
-      rootOf(command).setOptionValue('maxRetries', 0).setOptionValue('maxWait', 0);
+      rootOf(command).setOptionValue('maxRetries', '0').setOptionValue('maxWait', '0');
     })
     .action(actionHandler(async () => doctorAction));

@@ -1,10 +1,11 @@
 // Help: the text of `--help` and of `petstore help TOPIC`, and the command reference as JSON (`--help --json`).
 import type { Command, Option } from 'commander';
 import { Help } from 'commander';
-import { commandPath, PetstoreCommand, rootOf } from '../command.ts';
-import type { CommandLine } from '../command-line.ts';
-import type { Context } from '../context.ts';
+import type { Program } from '../command.ts';
+import { commandPath, findCommand, PetstoreCommand, rootOf } from '../command.ts';
 import { capitalize } from '../format.ts';
+import type { TypedOptions } from '../global-options.ts';
+import { wantsJson } from '../global-options.ts';
 import { loadStyle } from '../output/render.ts';
 import type { ErrorKind } from '../reference.ts';
 import { ENVIRONMENT, EXIT_CODES, GLOBAL_OPTIONS, HELP_TOPICS } from '../reference.ts';
@@ -23,17 +24,17 @@ const NARROWEST = 40;
 const MIN_DESCRIPTION = 30;
 
 /**
- * The help of the command or topic that the line names.
- * @throws PetstoreError `usage` if it names none
+ * The help of the command or topic that the words name.
+ * @throws PetstoreError `usage` if they name none
  */
-export async function help(line: CommandLine, context: Context, json: boolean): Promise<string> {
-  const { command, operands, options } = line;
-  const topic = command.parent ? undefined : [...HELP_TOPICS].find(([name]) => name === operands[0])?.[1];
-  if (!topic && operands.length > 0 && command.commands.length > 0) throw unknownCommand(line);
+export async function help(program: Program, words: readonly string[], options: TypedOptions): Promise<string> {
+  const { command, rest } = findCommand(program, words);
+  const topic = command.parent ? undefined : [...HELP_TOPICS].find(([name]) => name === rest[0])?.[1];
+  if (!topic && rest.length > 0 && command.commands.length > 0) throw unknownCommand(command, rest);
   const reference = describeCommands(command);
-  if (json) return `${JSON.stringify(topic ? { [topic]: reference[topic] } : reference)}\n`;
-  const { stdout, env } = context;
-  const { bold } = await loadStyle(stdout, env, !options.has('--no-color'));
+  if (wantsJson(options)) return `${JSON.stringify(topic ? { [topic]: reference[topic] } : reference)}\n`;
+  const { stdout, env } = program.context;
+  const { bold } = await loadStyle(stdout, env, options.color);
   const layout = new PetstoreHelp();
   layout.styleTitle = bold;
   layout.helpWidth = Math.max(NARROWEST, Math.min(WIDEST, stdout.columns || 80));
