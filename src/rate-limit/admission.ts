@@ -57,8 +57,8 @@ function admitTo(window: Window, awaited: number, unanswered: number): Admission
 /** Whether a ticket still allows its request at `t`: no response since, and no other process, relies on it not being sent. */
 export function stillGranted(state: KeyState, id: string, t: number): boolean {
   const ticket = state.tickets[id];
-  if (ticket === undefined || t > ticket.expires || activeBlock(state, t)) return false;
-  if (ticket.overdueAt < state.countedUntil) return false;
+  // An overdue ticket delays no other request, so its request might be one too many.
+  if (ticket === undefined || t > ticket.overdueAt || activeBlock(state, t)) return false;
   const { window } = state;
   const isUsedUp = window?.remaining === 0 && t < windowEnd(window);
   return !(isUsedUp && ticket.seq < window.seq);
