@@ -1,6 +1,7 @@
 // The network between a process and the service: connections, latency, and the faults on the way.
 import type { Head, HttpResponse, Transport } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
+import { RULES } from '../../src/rate-limit/rules.ts';
 import type { Faults } from './faults.ts';
 import type { Invariants } from './invariants.ts';
 import type { Scheduler, SimulatedProcess } from './scheduler.ts';
@@ -120,7 +121,10 @@ export class Network {
       };
       const arrive = (fault: string | undefined): void => {
         const ofService = fault === 'slow-refusal' ? 'refuse' : ON_THE_WAY.has(fault) ? undefined : fault;
-        const lateSince = endedAt ?? (process.dead ? process.activeAt : undefined);
+        // Other requests wait 5 s for a request that is on its way (docs/rate-limits.md).
+        const overdueAt = takenAt + RULES.overdueMs;
+        const overdueSince = sentOn <= overdueAt && scheduler.now > overdueAt ? overdueAt : undefined;
+        const lateSince = endedAt ?? (process.dead ? process.activeAt : overdueSince);
         const request = { method, body: text, key, process, takenAt, sentAt: sentOn, lateSince };
         const response = service.serve(request, ofService);
         if (fault === 'silent') return;
