@@ -45,14 +45,10 @@ export class Session {
     return target;
   });
 
-  /** Uses credentials that are not saved yet; the error of a rejected key then names no saved one. */
+  /** Uses credentials that are not saved yet from now on; the error of a rejected key then names no saved one. */
   tryCredentials(credentials: Credentials): void {
-    this.target = Object.assign(async () => credentials, { ifOpened: async () => undefined });
-  }
-
-  /** Uses what another session has opened. */
-  adopt({ target, ledger, httpClient }: Session): void {
-    Object.assign(this, { target, ledger, httpClient });
+    this.target = Object.assign(async () => credentials, { ...this.target, ifOpened: async () => undefined });
+    for (const opener of [this.ledger, this.httpClient, this.api]) opener.reopen();
   }
 
   /** The server of PETSTORE_STATE_URL, if set (docs/fleet.md). */
@@ -70,7 +66,7 @@ export class Session {
   });
 
   /** The ledger on the state server if one is configured, otherwise on this machine. */
-  ledger = lazy(async () => {
+  readonly ledger = lazy(async () => {
     const { context } = this;
     const { baseUrl, key, keySource } = await this.target();
     const { Ledger } = await import('./rate-limit/ledger.ts');
@@ -83,7 +79,7 @@ export class Session {
   });
 
   /** The client of the target; for the profile `sandbox`, the embedded server is started first. */
-  httpClient = lazy(async () => {
+  readonly httpClient = lazy(async () => {
     const target = await this.target();
     const loading = Promise.all([import('./http/transport.ts'), import('./http/http-client.ts')]);
     const { env, clock, signal, redactor, version, nodeVersion, cleanups, stderr } = this.context;
@@ -153,15 +149,22 @@ function keyHint({ profile, keySource, keyCommand }: Credentials): Hint {
   return { hint: 'save a valid key', command: ['auth', 'login', '-p', profile] };
 }
 
-/** Opens something once, when it is first called. */
+/** Opens something when it is first called. */
 interface Opener<T> {
   (): Promise<T>;
   /** What was opened; undefined if nothing was, or if that failed. */
   ifOpened(): Promise<T | undefined>;
+  /** Opens it anew at the next call. */
+  reopen(): void;
 }
 
 function lazy<T>(open: () => Promise<T>): Opener<T> {
   let opened: Promise<T> | undefined;
   const openOnce = (): Promise<T> => (opened ??= open());
-  return Object.assign(openOnce, { ifOpened: async () => opened?.catch(() => undefined) });
+  return Object.assign(openOnce, {
+    ifOpened: async () => opened?.catch(() => undefined),
+    reopen: () => {
+      opened = undefined;
+    },
+  });
 }

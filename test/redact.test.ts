@@ -32,7 +32,11 @@ test.each([
   [['categories', 'import', 'keys/sk_live_abcd1234'], 'abcd1234', 'keys/[redacted]'],
   [['Bearer abcdef0123456789abcd'], 'abcdef01', 'unknown command'],
   [['key:abcdef0123456789abcd'], 'abcdef01', 'key:[redacted]'],
-  [['auth', 'login', SECRET], SECRET, 'auth login takes no API key as an argument'],
+  [
+    ['auth', 'login', SECRET],
+    SECRET,
+    'the profile name looks like an API key\nhint: pipe the key to `petstore auth login`',
+  ],
   [['doctor', SECRET], SECRET, 'unexpected argument "[redacted]"'],
   [['categories', 'list', '--timeout', SECRET], SECRET, 'invalid duration "[redacted]" for --timeout'],
   [['api', SECRET, '/x'], SECRET, 'invalid value "[redacted]" for METHOD'],

@@ -63,7 +63,7 @@ export function checkExists(
 
 /** The error for an API key in place of a name; it does not repeat the key. */
 export function keyAsProfileError(source?: string, more = ''): PetstoreError {
-  const hint = 'run `petstore auth login` and enter the key at the prompt';
+  const hint = 'pipe the key to `petstore auth login`';
   return new PetstoreError('usage', `the profile name${suffix(source)} looks like an API key${more}`, { hint });
 }
 

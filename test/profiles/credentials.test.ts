@@ -148,7 +148,12 @@ test.each([
   ['prod', {}, 'profile "prod" does not exist', 'did you mean "production"?'],
   ['zzzzzzzz', {}, 'does not exist', 'run `petstore auth login -p zzzzzzzz --url https://HOST/v1` to create it'],
   [undefined, { PETSTORE_PROFILE: 'stagin' }, 'profile "stagin" from PETSTORE_PROFILE does', 'did you mean "staging"?'],
-  [undefined, { PETSTORE_PROFILE: 'sk_live_0123456789' }, 'from PETSTORE_PROFILE looks like', 'key at the prompt'],
+  [
+    undefined,
+    { PETSTORE_PROFILE: 'sk_live_0123456789' },
+    'from PETSTORE_PROFILE looks like',
+    'pipe the key to `petstore auth login`',
+  ],
   [undefined, { PETSTORE_PROFILE: 'A' }, '"A" from PETSTORE_PROFILE is not a valid profile name', 'use 1 to 32'],
 ])('the profile %s with %j is a usage error: %s', rejected('usage'));
 

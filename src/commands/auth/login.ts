@@ -4,19 +4,16 @@ import { actionHandler, PetstoreCommand } from '../../command.ts';
 import type { Environment } from '../../context.ts';
 import { PetstoreError, rephrase } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
-import { CHECK_NETWORK } from '../../http/request-errors.ts';
-import { TransportError } from '../../http/types.ts';
 import type { Question } from '../../output/prompt.ts';
 import type { ProfileStore } from '../../profiles/conf-store.ts';
 import type { BaseUrl } from '../../profiles/credential-rules.ts';
 import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../profiles/credential-rules.ts';
-import type { Credentials } from '../../profiles/credentials.ts';
 import { environmentUrl, keyVariable, loginHint, requestedProfile } from '../../profiles/credentials.ts';
 import type { StoredProfile } from '../../profiles/store.ts';
 import { hasKey, keyAsProfileError, SANDBOX } from '../../profiles/store.ts';
 import { looksLikeKey, maskKey } from '../../redact.ts';
 import { READ_ERRORS } from '../../reference.ts';
-import { Session } from '../../session.ts';
+import type { Session } from '../../session.ts';
 import { acceptProfile } from './profile-argument.ts';
 
 interface LoginOptions {
@@ -38,7 +35,9 @@ interface LoginResult {
   readonly activated: boolean;
 }
 
-/** A base URL or a key, with the question that asked for it at a terminal, or else where to correct it. */
+const CORRECT_URL = 'pass the correct base URL with --url';
+
+/** A base URL or a key, with the question that asked for it at a terminal, and where to correct it. */
 interface Input<T> {
   value: T;
   readonly question?: Question<T>;
@@ -57,15 +56,14 @@ const loginAction: Action<LoginOptions, LoginResult> = {
         hint: 'run `petstore categories list -p sandbox`',
       });
     }
-    const active = store.activeIfReadable();
-    const activated = active !== undefined && active !== profile && lacksKey(store, active);
     const stored = store.get(profile);
-    const url = findUrl(env, stored, urlOption) ?? (await askForUrl(session, profile, stored));
+    if (stored === undefined && looksLikeKey(profile)) throw keyAsProfileError();
+    const url = findUrl(env, stored, urlOption) ?? (await askForUrl(session, profile));
     const key =
       keyCommand === undefined ? await readKey(session, profile) : await runCommand(session, keyCommand, verified);
     if (key && verified) await verify(session, profile, url, key);
     store.save(profile, { ...url.value, ...(keyCommand === undefined ? { key: key?.value } : { keyCommand }) });
-    if (activated) store.activate(profile);
+    const activated = activateIfNeeded(store, profile);
     const override = keyVariable(env);
     if (override) await session.warn(`${override} is set and overrides the saved key`);
     return {
@@ -74,7 +72,7 @@ const loginAction: Action<LoginOptions, LoginResult> = {
       key: key ? maskKey(key.value) : null,
       keyCommand,
       verified,
-      active: activated || active === profile,
+      active: activated || store.activeIfReadable() === profile,
       activated,
     };
   },
@@ -91,13 +89,17 @@ const loginAction: Action<LoginOptions, LoginResult> = {
   },
 };
 
-// A damaged profile may have a key.
-function lacksKey(store: ProfileStore, profile: string): boolean {
+/** Activates the profile if the active one has no key; a damaged one may have a key. @returns whether it was activated */
+function activateIfNeeded(store: ProfileStore, profile: string): boolean {
+  const active = store.activeIfReadable();
+  if (active === undefined || active === profile || active === SANDBOX) return false;
   try {
-    return profile !== SANDBOX && !hasKey(store.get(profile));
+    if (hasKey(store.get(active))) return false;
   } catch {
     return false;
   }
+  store.activate(profile);
+  return true;
 }
 
 function findUrl(env: Environment, stored?: StoredProfile, option?: string): Input<BaseUrl> | undefined {
@@ -105,12 +107,10 @@ function findUrl(env: Environment, stored?: StoredProfile, option?: string): Inp
   const own = environmentUrl(env);
   if (own) return { value: own, hint: 'check PETSTORE_BASE_URL' };
   const saved = parseBaseUrl(stored?.url);
-  return 'url' in saved ? { value: saved, hint: 'pass the correct base URL with --url' } : undefined;
+  return 'url' in saved ? { value: saved, hint: CORRECT_URL } : undefined;
 }
 
-async function askForUrl(session: Session, profile: string, stored?: StoredProfile): Promise<Input<BaseUrl>> {
-  // The name may be a key that was typed in its place.
-  if (stored === undefined && looksLikeKey(profile)) throw keyAsProfileError();
+async function askForUrl(session: Session, profile: string): Promise<Input<BaseUrl>> {
   if (!session.context.stdin.isTTY) {
     throw new PetstoreError('auth', `profile "${profile}" has no base URL`, { hint: loginHint(profile, true) });
   }
@@ -119,7 +119,7 @@ async function askForUrl(session: Session, profile: string, stored?: StoredProfi
     message: `Base URL for profile "${profile}" (https://HOST/v1)`,
     parse: (text) => checkBaseUrl(text, 'the base URL'),
   });
-  return { value: await question.ask(), question };
+  return { value: await question.ask(), question, hint: CORRECT_URL };
 }
 
 async function readKey(session: Session, profile: string): Promise<Input<string>> {
@@ -159,51 +159,22 @@ async function runCommand(session: Session, line: string, mayRun: boolean): Prom
   return mayRun ? { value: await runKeyCommand(line, '--key-command', session.context) } : undefined;
 }
 
-/** Sends a request until URL and key are accepted. Only what was rejected is asked for again, if a prompt asked for it. */
+/** Lists the categories until URL and key are accepted: what was rejected is asked for again, if a prompt asked for it. */
 async function verify(session: Session, profile: string, url: Input<BaseUrl>, key: Input<string>): Promise<void> {
   for (;;) {
+    const { url: baseUrl } = url.value;
+    session.tryCredentials({ profile, baseUrl, urlSource: 'stored', key: key.value, keySource: 'stored' });
     try {
-      return await tryOut(session, { profile, baseUrl: url.value.url, key: key.value });
+      await (await session.api()).categories.list();
+      return;
     } catch (error) {
       if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
-      const rejected = { url, key, neither: undefined }[rejectedInput(error)];
-      if (!rejected?.question?.canAsk()) throw nothingSaved(error, rejected?.hint);
+      // The hint of an error that a wrong URL may cause is a command that checks the URL.
+      const rejected = error.status === 401 ? key : error.details.command ? url : undefined;
+      if (!rejected?.question?.canAsk()) throw rephrase(error, `nothing was saved: ${error.message}`, rejected?.hint);
       rejected.value = await rejected.question.ask(error.message);
     }
   }
-}
-
-/** Lists the categories with a key that is not saved yet. */
-async function tryOut(session: Session, own: Pick<Credentials, 'profile' | 'baseUrl' | 'key'>): Promise<void> {
-  const { context, options } = session;
-  context.redactor.add(own.key);
-  const credentials: Credentials = { ...own, urlSource: 'stored', keySource: 'stored' };
-  const trial = new Session(context, options);
-  trial.tryCredentials(credentials);
-  try {
-    await (await trial.api()).categories.list();
-  } finally {
-    trial.progress.stop();
-    session.adopt(trial);
-  }
-}
-
-/** The input that a failed request speaks against. */
-function rejectedInput({ kind, status = 0, cause, hint }: PetstoreError): 'url' | 'key' | 'neither' {
-  if (status === 401) return 'key';
-  if (cause instanceof TransportError) {
-    // A response that was cut off came from the service.
-    return /^(?:proxy|reset)/.test(cause.reason) || hint === CHECK_NETWORK ? 'neither' : 'url';
-  }
-  if (kind === 'service' && status < 500) return 'url';
-  return kind === 'rejected' && status !== 403 && status !== 408 ? 'url' : 'neither';
-}
-
-function nothingSaved(error: PetstoreError, hint?: string): PetstoreError {
-  const { message, code, serviceMessage } = error;
-  const quoted = serviceMessage === undefined ? '' : `: ${serviceMessage}`;
-  const own = message.endsWith(quoted) ? message.slice(0, message.length - quoted.length) : message;
-  return rephrase(error, `${own}, so nothing was saved${quoted}${code ? ` [${code}]` : ''}`, hint);
 }
 
 export const login = (): PetstoreCommand =>

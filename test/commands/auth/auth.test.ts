@@ -50,9 +50,15 @@ test.each<[what: string, args: string[], stdin: string, code: number, words: str
     [],
     'bad-0123456789',
     3,
-    '(401), so nothing was saved: The API key is not valid. [unauthorized]\nhint: use a valid API key',
+    'error: nothing was saved: the service rejected the API key (401): The API key is not valid. [unauthorized]\nhint: use a valid API key',
   ],
-  ['an unreachable service', UNREACHABLE, GOOD_KEY, 6, 'refused, so nothing was saved\nhint: check --url\n'],
+  [
+    'an unreachable service',
+    UNREACHABLE,
+    GOOD_KEY,
+    6,
+    'error: nothing was saved: cannot connect to 127.0.0.1:9: connection refused\nhint: check --url\n',
+  ],
   ['a malformed key', [], 'bad-\u0000key', 3, 'the API key from stdin contains'],
   ['a URL without TLS', ['--url', 'http://api.example/v1'], GOOD_KEY, 2, 'must use https'],
 ])('auth login with %s exits with an error and saves nothing', async (what, args, stdin, code, words) => {
@@ -81,7 +87,7 @@ test.each<[status: number, args: readonly string[], env: Record<string, string>,
     from,
   );
   await close();
-  expect(run).toMatchObject({ out: '', err: expect.stringContaining(', so nothing was saved\nhint: ') });
+  expect(run).toMatchObject({ out: '', err: expect.stringMatching(/^error: nothing was saved: .*\nhint: /) });
   expect(run.err).toContain(`hint: ${hint}`);
   expect(saved('saved').key).toBe(GOOD_KEY);
 });
@@ -96,6 +102,18 @@ test.each([
   const { code, err } = await inProcess(['auth', 'login', '--url', service.url], options);
   expect([code, err.slice(0, start.length)]).toEqual([3, start]);
   expect(err).toContain('hint: pipe only the key: printable ASCII without spaces');
+});
+
+test.each([
+  ['login sk_live_0123456789abcdef', 'the profile name looks like an API key'],
+  ['login -p sk_live_0123456789abcdef', 'the profile name looks like an API key'],
+  ['logout sk_live_0123456789abcdef', 'the profile name looks like an API key'],
+  ['login farm -p staging', 'PROFILE and --profile name different profiles'],
+])('`auth %s` saves nothing and is a usage error that does not repeat a key: %s', async (line, words) => {
+  const url = line.startsWith('login') ? ['--url', service.url] : [];
+  const { code, out, err } = await petstore(['auth', ...line.split(' '), ...url], GOOD_KEY);
+  expect([code, err, files()]).toEqual([2, expect.stringContaining(words), []]);
+  expect(out + err).not.toContain('sk_live');
 });
 
 test('auth login replaces the key and keeps the saved URL, unless --url is given; --no-verify sends nothing', async () => {

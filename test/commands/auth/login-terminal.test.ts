@@ -94,7 +94,7 @@ test('a login ends with 3 after three rejected keys, and saves nothing', async (
     steps: [answer('API key for'), answer('API key for'), answer('API key for')],
   });
   expect([run.code, config(at.dir)]).toEqual([3, []]);
-  expect(run.screen).toContain('the service rejected the API key (401), so nothing was saved');
+  expect(run.screen).toContain('nothing was saved: the service rejected the API key (401): The API key is not valid.');
 });
 
 const CTRL_Z = '\u001a';
