@@ -48,13 +48,14 @@ export function jsonValue(body: string | Uint8Array): unknown {
  * @throws PetstoreError `usage` if it could leave the base URL
  */
 export function pathBelowBase(text: string): string {
+  const hint = 'use a path relative to the base URL, for example categories';
+  // Git Bash turns `/categories` into `C:/Program Files/Git/categories`.
+  if (/^(?:\/\/|[a-z]+:)/i.test(text)) throw new PetstoreError('usage', 'the path is a full URL', { hint });
   if (/[\u0000-\u0020\u007f\\#]/.test(text)) {
     throw new PetstoreError('usage', 'the path contains a space, a control character, a backslash or "#"', {
       hint: 'escape the character, for example a space as %20',
     });
   }
-  const hint = 'use a path relative to the base URL, for example categories';
-  if (/^(?:\/\/|[a-z]+:)/i.test(text)) throw new PetstoreError('usage', 'the path is a full URL', { hint });
   const path = text.startsWith('/') ? text : `/${text}`;
   // A gateway may decode escaped separators: the decoded path must not leave the base URL either.
   const decoded = path.replace(/%2f|%5c/gi, '/').replace(/\/+/g, '/');

@@ -55,8 +55,12 @@ const callAction: Action<CallOptions, RawResponse> = {
 
 function failureOf(request: HttpRequest, response: HttpResponse): PetstoreError {
   const failure = responseError(request, response);
-  const isTwice = response.status === 404 && request.path.startsWith('/v1/');
-  return isTwice ? rephrase(failure, failure.message, 'leave out /v1, in which the base URL ends') : failure;
+  const { message } = failure;
+  if (response.status === 404 && request.path.startsWith('/v1/'))
+    return rephrase(failure, message, 'leave out /v1, in which the base URL ends');
+  if (response.status === 415 && request.body === undefined)
+    return rephrase(failure, message, 'pass a JSON body with --data');
+  return failure;
 }
 
 // The body is sent as application/json, so anything else is rejected.

@@ -18,6 +18,7 @@ const responses: Readonly<Record<string, FakeResponse>> = {
   '/v1/bad': errorResponse(422, 'odd', 'Too odd.', { 'x-stability': 'beta' }),
   '/v1/fails': { status: 501, body: '<html>' },
   '/v1/only': { status: 405, headers: { allow: 'GET, POST' } },
+  '/v1/untyped': { status: 415 },
   '/v1/moved': { status: 307, headers: { location: 'https://evil.example/' } },
 };
 const service = await startHttpFake(({ method, path }) => responses[path.replace(/\?.*/, '')] ?? { body: { method } });
@@ -81,6 +82,8 @@ test('`api --input -` reads the body from stdin, and is a usage error on a termi
 
 test.each<[what: string, args: string[], words: string]>([
   ['a path to another host', ['GET', '//evil.example/x'], 'the path is a full URL'],
+  // What Git Bash makes of `/categories`.
+  ['a path of Windows', ['GET', 'C:/Program Files/Git/x'], 'the path is a full URL\nhint: use a path relative'],
   ['an encoded path that leaves the base URL', ['GET', '/x/..%2F..%2f../admin'], 'must stay below the base URL'],
   ['a path in place of the method', ['/categories', '/x'], 'invalid value "/categories" for METHOD'],
   ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON\nhint: quote the JSON, for'],
@@ -98,6 +101,7 @@ test.each([
   ['GET', '/bad', 4, 'Too odd.', '{"code":"odd","message":"Too odd.","status":422}'],
   ['GET', '/fails', 7, 'error: the service does not implement this operation (501)', '<html>'],
   ['POST', '/fails', 8, 'error: the outcome of POST /fails is unknown: the service returned 501', '<html>'],
+  ['POST', '/untyped', 4, 'hint: pass a JSON body with --data', ''],
   ['DELETE', '/only', 4, 'hint: use GET or POST instead of DELETE', ''],
   ['GET', '/moved', 7, 'evil.example', ''],
 ])(
