@@ -111,7 +111,9 @@ function endless() {
     setInterval(() => {}, 1000);`);
   const isAlive = (): boolean => {
     try {
-      return process.kill(Number(readFileSync(file)), 0);
+      const pid = Number(readFileSync(file));
+      // The file is empty at first, and 0 is this process's own group.
+      return pid > 0 && process.kill(pid, 0);
     } catch {
       return false;
     }
