@@ -18,7 +18,7 @@ import { stateDir } from './profiles/paths.ts';
 import { Ledger } from './rate-limit/ledger.ts';
 import type { Quota, QuotaWindow } from './rate-limit/quota.ts';
 import { Redactor } from './redact.ts';
-import type { ErrorKind } from './reference.ts';
+import type { ErrorKind } from './error-kind.ts';
 import { VERSION } from './version.ts';
 
 export type { Category, ErrorKind, NewCategory, Quota, QuotaWindow };

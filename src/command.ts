@@ -1,12 +1,12 @@
 // Runs a command's action: opens the session, prints the result, the quota and the error.
 import { Command } from 'commander';
 import type { Context } from './context.ts';
+import type { ErrorKind } from './error-kind.ts';
 import { PetstoreError, rephrase } from './errors.ts';
 import { checkGlobalOptions } from './global-options.ts';
 import { loadRenderer } from './output/render.ts';
 import type { View } from './output/view.ts';
 import type { Credentials } from './profiles/credentials.ts';
-import type { ErrorKind } from './reference.ts';
 import { Session } from './session.ts';
 
 /** The sections of a command's help below its options. A line break within a paragraph counts as a space. */

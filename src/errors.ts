@@ -1,17 +1,17 @@
 // The program's errors; the kind of an error determines its exit code. Other thrown values are converted to them.
 import { getSystemErrorMap } from 'node:util';
+import type { ErrorKind } from './error-kind.ts';
 import { escapeControls } from './escape.ts';
-import type { ErrorKind } from './reference.ts';
 import { EXIT_CODES } from './reference.ts';
 
-/** An error in an input file; `row` counts data rows from 1. */
+/** @internal An error in an input file; `row` counts data rows from 1. */
 export interface Problem {
   readonly line: number;
   readonly row?: number | undefined;
   readonly message: string;
 }
 
-/** Whether the service processed the failed request; `late`: it may still process it after the error. */
+/** @internal Whether the service processed the failed request; `late`: it may still process it after the error. */
 export type Processed = 'no' | 'perhaps' | 'late';
 
 /** The parts of an error that may be missing; those that only the command line uses are left out of the published types. */
@@ -104,29 +104,29 @@ export class PetstoreError extends Error {
   }
 }
 
-/** Returns a copy with another message and, if given, another hint, which replaces the command too. */
+/** @internal Returns a copy with another message and, if given, another hint, which replaces the command too. */
 export function rephrase(error: PetstoreError, message: string, hint?: string): PetstoreError {
   return new PetstoreError(error.kind, message, { ...error.details, ...(hint && { hint, command: undefined }) });
 }
 
-/** The system's own words for the code of an error, for example "connection refused" for ECONNREFUSED. */
+/** @internal The system's own words for the code of an error, for example "connection refused" for ECONNREFUSED. */
 export function systemWords(code: string | undefined): string | undefined {
   return [...getSystemErrorMap().values()].find(([name]) => name === code)?.[1];
 }
 
-/** Explains the error of a system call, for example "not a directory"; the code if the system does not explain it. */
+/** @internal Explains the error of a system call, for example "not a directory"; the code if the system does not explain it. */
 export function systemReason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return systemWords(code) ?? code ?? message;
 }
 
-/** Whether a system call failed; Node.js marks wrong arguments by other codes. */
+/** @internal Whether a system call failed; Node.js marks wrong arguments by other codes. */
 export function isSystemError(error: unknown): boolean {
   return /^E[A-Z0-9]+$/.test(String((error as NodeJS.ErrnoException | undefined)?.code));
 }
 
 /**
- * The error of a file system call.
+ * @internal The error of a file system call.
  * @param doing for example `read`
  * @param variable names the directory that the file is in, for example PETSTORE_STATE_DIR
  */
@@ -143,7 +143,7 @@ const SYSTEM_HINTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The error of a system call: `cannot`, what it was to do, and why it failed.
+ * @internal The error of a system call: `cannot`, what it was to do, and why it failed.
  * @param hint unless the code of the error has its own, for example on a full disk
  */
 export function systemError(cause: unknown, what: string, hint?: string): PetstoreError {
@@ -153,7 +153,7 @@ export function systemError(cause: unknown, what: string, hint?: string): Petsto
 }
 
 /**
- * Converts any thrown value to an error of this program.
+ * @internal Converts any thrown value to an error of this program.
  * @param stateDir for the hint about a file in it, or about a parent that cannot be created
  */
 export function toPetstoreError(error: unknown, stateDir?: string): PetstoreError {

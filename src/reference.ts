@@ -1,4 +1,5 @@
 // The tables of exit codes, output formats, global options and environment variables, from which help, man page, README and docs/cli.md are generated.
+import type { ErrorKind } from './error-kind.ts';
 
 /** By kind of error; `retry` says whether a script may run the command again. */
 export const EXIT_CODES = {
@@ -28,10 +29,7 @@ export const EXIT_CODES = {
     meaning: 'Ctrl-C, or "no" to a prompt (143: SIGTERM)',
     retry: 'import: yes; create: after `petstore categories list`',
   },
-} as const;
-
-/** The kinds of error, as `--json` names them (docs/cli.md, exit codes). */
-export type ErrorKind = keyof typeof EXIT_CODES;
+} as const satisfies Readonly<Record<ErrorKind, { code: number; meaning: string; retry: string }>>;
 
 /** What a command that sends requests which change nothing can end with. */
 export const READ_ERRORS: readonly ErrorKind[] = [

@@ -3,11 +3,11 @@ import type { Command, Option } from 'commander';
 import { Help } from 'commander';
 import type { Program } from '../command.ts';
 import { commandPath, findCommand, PetstoreCommand, rootOf } from '../command.ts';
+import type { ErrorKind } from '../error-kind.ts';
 import { capitalize } from '../format.ts';
 import type { TypedOptions } from '../global-options.ts';
 import { wantsJson } from '../global-options.ts';
 import { loadStyle } from '../output/render.ts';
-import type { ErrorKind } from '../reference.ts';
 import { ENVIRONMENT, EXIT_CODES, GLOBAL_OPTIONS, HELP_TOPICS } from '../reference.ts';
 import { unknownCommand } from '../usage-error.ts';
 

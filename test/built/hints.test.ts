@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import parseArgv from 'string-argv';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { ErrorKind } from '../../src/reference.ts';
+import type { ErrorKind } from '../../src/error-kind.ts';
 import { EXIT_CODES } from '../../src/reference.ts';
 import type { FakeResponse, HttpFake, ReceivedRequest } from '../support/http-fake.ts';
 import { errorResponse, quotaHeaders, startHttpFake } from '../support/http-fake.ts';

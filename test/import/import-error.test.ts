@@ -1,9 +1,9 @@
 // The end of an import: exit code, message and hint.
 import { expect, test } from 'vitest';
+import type { ErrorKind } from '../../src/error-kind.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { classifyError, importError, listLacksError } from '../../src/import/import-error.ts';
 import type { ImportDocument } from '../../src/import/results.ts';
-import type { ErrorKind } from '../../src/reference.ts';
 import { completeHint } from '../../src/report-error.ts';
 import { world } from '../support/world.ts';
 
