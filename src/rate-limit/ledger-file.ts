@@ -8,8 +8,8 @@ import { systemReason } from '../errors.ts';
 import { LEDGER_VERSION } from './rules.ts';
 
 export interface LedgerFileOptions {
-  /** Undefined if there is no home directory. */
-  readonly stateDir: string | undefined;
+  /** Undefined if there is no home directory; null keeps the ledger in memory. */
+  readonly stateDir: string | undefined | null;
   /** The base URL, or the sandbox's data: with the key it names the ledger. */
   readonly baseUrl: string;
   readonly key: string;
@@ -25,7 +25,7 @@ const ROTATE_AT_BYTES = 48 * 1024;
  */
 export function ledgerFile(options: LedgerFileOptions): LogOptions {
   const { stateDir, fs } = options;
-  if (stateDir === undefined) throw Object.assign(new Error('there is no home directory'), { code: 'ENOENT' });
+  if (!stateDir) throw Object.assign(new Error('there is no home directory'), { code: 'ENOENT' });
   const dir = join(stateDir, 'quota', ledgerName(options));
   // A rotating key has one ledger for each token.
   mkdirSwept(dir);

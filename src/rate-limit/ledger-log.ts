@@ -201,10 +201,11 @@ export class LedgerLog {
   }
 
   #openOwn(): Log<KeyState> {
+    if (this.#options.stateDir === null) this.#own ??= this.#inMemory();
     try {
       this.#own ??= new FileLog(ledgerFormat, ledgerFile(this.#options));
     } catch (error) {
-      this.#own = this.#inMemory(error);
+      this.#own = this.#inMemoryAfter(error);
     }
     return this.#own;
   }
@@ -215,16 +216,20 @@ export class LedgerLog {
       return use(this.#log);
     } catch (error) {
       const failed = this.#log;
-      this.#own = this.#inMemory(error, failed.cached());
+      this.#own = this.#inMemoryAfter(error, failed.cached());
       failed.close();
       this.#log = this.#own;
       return use(this.#log);
     }
   }
 
-  #inMemory(error: unknown, state?: KeyState): MemoryLog<KeyState> {
+  #inMemoryAfter(error: unknown, state?: KeyState): MemoryLog<KeyState> {
     if (!(error instanceof PetstoreError) && !isSystemError(error)) throw error;
     this.#options.onWarning?.(unsharedWarning(this.#options, error));
+    return this.#inMemory(state);
+  }
+
+  #inMemory(state?: KeyState): MemoryLog<KeyState> {
     this.#isShared = false;
     return new MemoryLog(ledgerFormat, state && ledgerFormat.snapshot(state));
   }
