@@ -13,7 +13,7 @@ const about = JSON.parse(readFileSync('package.json', 'utf8'));
 
 /** The modules of the library that programs import, and the modules of their types. */
 const LIBRARY = { client: 'src/client.ts', sandbox: 'src/sandbox/start.ts' };
-const TYPES = ['errors', 'reference', 'api/types', 'rate-limit/quota'].map((name) => `src/${name}.ts`);
+const TYPES = ['client-types', 'errors', 'error-kind', 'api/types', 'rate-limit/quota'].map((name) => `src/${name}.ts`);
 
 // We use no schema of conf, and loading its validator takes 15 ms.
 const withoutAjv = {

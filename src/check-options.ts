@@ -2,15 +2,23 @@
 import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
 
-/** @throws PetstoreError `usage` if the options are not an object or one of them is unknown */
-export function checkOptions<T extends object>(options: unknown, names: readonly string[], of: string): T {
+/**
+ * @param of whose options they are, for messages
+ * @throws PetstoreError `usage` if the options are not an object or one of them is unknown
+ */
+export function checkOptions<T extends object>(
+  options: unknown,
+  names: readonly string[],
+  of: string,
+  option = 'option',
+): T {
   if (options !== undefined && options !== null && typeof options !== 'object') {
-    throw new PetstoreError('usage', `the options of ${of} must be an object`);
+    throw new PetstoreError('usage', `the ${option}s of ${of} must be an object`);
   }
   const unknown = Object.keys(options ?? {}).find((name) => !names.includes(name));
   if (unknown === undefined) return (options ?? {}) as T;
   const hint = `use ${names.join(', ')}`;
-  throw new PetstoreError('usage', `unknown option "${escapeControls(unknown)}" of ${of}`, { hint });
+  throw new PetstoreError('usage', `unknown ${option} "${escapeControls(unknown)}" of ${of}`, { hint });
 }
 
 /** @throws PetstoreError `usage` unless the value is undefined or a path */

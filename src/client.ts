@@ -1,72 +1,50 @@
 // The client library: `import { createClient } from 'petstore-cli'`, with the limits and retries of the command line.
-/// <reference lib="esnext.disposable" preserve="true" />
 import { homedir } from 'node:os';
-import type { Api } from './api/categories.ts';
-import { createApi } from './api/categories.ts';
+import { changedNameWarning, createApi } from './api/categories.ts';
+import { checkedRequest, deprecationNotices, jsonValue } from './api/raw-request.ts';
 import type { Category, NewCategory } from './api/types.ts';
 import type { StateServer } from './append-log/state-server.ts';
 import { parseStateUrl } from './append-log/state-url.ts';
 import { checkOptions, checkPath } from './check-options.ts';
+import type { ApiResponse, CallOptions, Client, ClientOptions, RequestOptions, Wait } from './client-types.ts';
 import { LONGEST_TIMER_MS, systemClock } from './clock.ts';
+import type { ErrorKind } from './error-kind.ts';
+import type { ErrorDetails } from './errors.ts';
 import { PetstoreError, toPetstoreError } from './errors.ts';
 import { HttpClient } from './http/http-client.ts';
 import { createTransport } from './http/transport.ts';
-import type { Limits } from './http/types.ts';
+import type { HttpClientOptions, HttpRequest } from './http/types.ts';
 import { toPlainJson } from './json.ts';
 import { checkBaseUrl, checkKey } from './profiles/credential-rules.ts';
 import { stateDir } from './profiles/paths.ts';
 import { Ledger } from './rate-limit/ledger.ts';
 import type { Quota, QuotaWindow } from './rate-limit/quota.ts';
 import { Redactor } from './redact.ts';
-import type { ErrorKind } from './error-kind.ts';
+import { inMemoryUrls } from './sandbox/in-memory.ts';
 import { VERSION } from './version.ts';
 
-export type { Category, ErrorKind, NewCategory, Quota, QuotaWindow };
+export type {
+  ApiResponse,
+  CallOptions,
+  Category,
+  Client,
+  ClientOptions,
+  ErrorDetails,
+  ErrorKind,
+  NewCategory,
+  Quota,
+  QuotaWindow,
+  RequestOptions,
+  Wait,
+};
 export { PetstoreError };
 
-export interface ClientOptions {
-  /** `https://HOST/v1`; `http` on loopback only. */
-  readonly baseUrl: string;
-  /** Sent in `Authorization` only. Undefined is rejected like an empty key. */
-  readonly apiKey: string | undefined;
-  /** Directory for the shared state of the rate limit (default: that of the command line). */
-  readonly stateDir?: string | undefined;
-  /** A Valkey or Redis server that shares the rate limit among machines: `rediss://user@host:6379/0`. */
-  readonly stateUrl?: string | undefined;
-  /** The password for `stateUrl`. */
-  readonly statePassword?: string | undefined;
-  /** Maximum single wait for the rate limit, in milliseconds (default 120,000); beyond it a call fails with `retryAt`. */
-  readonly maxWaitMs?: number | undefined;
-  /** Retries of one request after the first attempt (default 4). */
-  readonly maxRetries?: number | undefined;
-  /** Timeout per attempt, from connect to last byte, in milliseconds (default 30,000). */
-  readonly timeoutMs?: number | undefined;
-}
-
-export interface CallOptions {
-  /** Aborts the call and its waits. A create that was already sent is rejected with `outcome: 'unknown'`. */
-  readonly signal?: AbortSignal | undefined;
-  /** Overrides the client's timeout per attempt, in milliseconds. */
-  readonly timeoutMs?: number | undefined;
-}
-
-/** A client of one base URL with one key. Every rejection is a PetstoreError. */
-export interface Client {
-  readonly categories: {
-    /** `GET /categories`: every category, in the service's order. */
-    list(options?: CallOptions): Promise<readonly Category[]>;
-    /** `POST /categories`: the category as created. A request that may have been processed is never sent again. */
-    create(category: NewCategory, options?: CallOptions): Promise<Category>;
-  };
-  /** The rate limit as of the last response; times are epoch milliseconds. Nothing is sent. */
-  quota(): Quota;
-  /** Resolves when every call has ended. A later call is rejected. */
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
-const OPTIONS = ['baseUrl', 'apiKey', 'stateDir', 'stateUrl', 'statePassword', 'maxWaitMs', 'maxRetries', 'timeoutMs'];
 const CALL_OPTIONS = ['signal', 'timeoutMs'];
+const CATEGORY_FIELDS = ['name', 'description'];
+const LIMITS = ['maxWaitMs', 'maxRetries', 'timeoutMs'];
+const OPTIONS = ['baseUrl', 'apiKey', 'stateDir', 'stateUrl', 'statePassword', ...LIMITS, 'onWait', 'onWarning'];
+
+type Send = HttpClient['send'];
 
 /**
  * Creates a client. All petstore processes and clients that use the same base URL and key share one rate limit.
@@ -80,6 +58,8 @@ export function createClient(options: ClientOptions): Client {
   const given = checkOptions<Partial<ClientOptions>>(options, OPTIONS, 'createClient');
   const { url } = checkBaseUrl(given.baseUrl, 'baseUrl');
   const key = checkKey(given.apiKey, 'apiKey');
+  const onWait = listener(given.onWait, 'onWait');
+  const onWarning = listener(given.onWarning, 'onWarning');
   const limits = {
     maxWaitMs: checkNumber(given.maxWaitMs ?? 120_000, 'maxWaitMs'),
     maxRetries: checkNumber(given.maxRetries ?? 4, 'maxRetries', 'whole number', Number.isInteger),
@@ -88,31 +68,52 @@ export function createClient(options: ClientOptions): Client {
   };
   const redactor = new Redactor();
   redactor.add(key);
-  const service = openService(given, url, key, limits);
+  const warn = (text: string): void => onWarning(redactor.redact(text));
+  const service = openService(given, url, key, warn, {
+    limits,
+    // Only an import has other reasons to wait.
+    onWait: (wait) => wait && onWait({ until: wait.until, reason: wait.reason as Wait['reason'] }),
+  });
   let closed: Promise<void> | undefined;
 
-  const call = async <T>(options: CallOptions | undefined, work: (api: Api) => Promise<T>): Promise<T> => {
+  const call = async <T>(options: unknown, work: (send: Send) => Promise<T>, names = CALL_OPTIONS): Promise<T> => {
     let signal: AbortSignal | undefined;
     try {
       if (closed) throw closedError();
-      const one = checkOptions<CallOptions>(options, CALL_OPTIONS, 'the call');
+      const one = checkOptions<CallOptions>(options, names, 'the call');
       ({ signal } = one);
       if (signal && !(signal instanceof AbortSignal)) throw new PetstoreError('usage', 'signal must be an AbortSignal');
       const timeoutMs = one.timeoutMs === undefined ? undefined : checkTimeout(one.timeoutMs);
-      const send: HttpClient['send'] = async (request) =>
-        (await service.http()).send({ ...request, signal, timeoutMs });
-      return await work(createApi({ send }));
+      return await work(async (request) => (await service.http()).send({ ...request, signal, timeoutMs }));
     } catch (error) {
       throw publicError(error, signal, redactor);
     }
   };
+  const list = async (send: Send): Promise<readonly Category[]> => {
+    const { listed, flaw } = await createApi({ send }).categories.list();
+    if (flaw) warn(flaw.reason);
+    return listed.map(plain);
+  };
+  const create = async (send: Send, category: NewCategory): Promise<Category> => {
+    const { name, description } = checkCategory(category);
+    const created = await createApi({ send }).categories.create({ name, description });
+    const warning = changedNameWarning(name, created);
+    if (warning) warn(warning);
+    return plain(created);
+  };
+  const request = async (send: Send, outgoing: HttpRequest): Promise<ApiResponse> => {
+    const { status, headers, body } = await send(outgoing);
+    deprecationNotices(outgoing.method, outgoing.path, headers).forEach(warn);
+    return { status, headers, body: jsonValue(body) };
+  };
   const close = (): Promise<void> => (closed ??= service.close());
   return {
     categories: {
-      list: (options) => call(options, async ({ categories }) => (await categories.list()).listed.map(plain)),
-      create: (category, options) =>
-        call(options, async ({ categories }) => plain(await categories.create(checkCategory(category)))),
+      list: (options) => call(options, list),
+      create: (category, options) => call(options, (send) => create(send, category)),
     },
+    request: (method, path, options) =>
+      call(options, (send) => request(send, checkedRequest(method, path, options?.body)), [...CALL_OPTIONS, 'body']),
     quota() {
       if (closed) throw closedError();
       return service.quota();
@@ -122,25 +123,32 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-function openService(given: Partial<ClientOptions>, url: string, key: string, limits: Limits) {
+type HttpOptions = Pick<HttpClientOptions, 'limits' | 'onWait'>;
+
+function openService(
+  given: Partial<ClientOptions>,
+  url: string,
+  key: string,
+  onWarning: (text: string) => void,
+  how: HttpOptions,
+) {
   const clock = systemClock;
-  const ownDir = checkPath(given.stateDir, 'stateDir') ?? ownStateDir();
-  const own = { baseUrl: url, key, clock, stateDir: ownDir };
+  const own = { baseUrl: url, key, clock, onWarning, stateDir: findStateDir(given.stateDir, url) };
   const address = given.stateUrl ? parseStateUrl(given.stateUrl, given.statePassword, 'stateUrl') : undefined;
   // Nothing is known before the first call uses the state server.
-  let ledger = new Ledger(address ? { ...own, stateDir: undefined } : own);
+  let ledger = new Ledger(address ? { ...own, stateDir: null } : own);
   let server: StateServer | undefined;
   let opened: Promise<HttpClient> | undefined;
   const open = async (): Promise<HttpClient> => {
     if (address) {
       const { StateServer } = await import('./append-log/state-server.ts');
       const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');
-      server = new StateServer({ address, clock });
+      server = new StateServer({ address, clock, onOutage: onWarning });
       ledger = openSharedLedger(server, own);
     }
     const transport = createTransport({ baseUrl: url, key, version: VERSION, env: process.env, now: clock.now });
     const { signal } = new AbortController();
-    return new HttpClient({ transport, ledger, clock, signal, limits });
+    return new HttpClient({ transport, ledger, clock, signal, ...how });
   };
   return {
     quota: (): Quota => ledger.quota(),
@@ -153,14 +161,23 @@ function openService(given: Partial<ClientOptions>, url: string, key: string, li
   };
 }
 
-// Without a home directory, the rate limit is kept in memory.
-function ownStateDir(): string | undefined {
+// Null is in memory; undefined is, too, but with a warning that there is no home directory.
+function findStateDir(given: string | null | undefined, baseUrl: string): string | null | undefined {
   const { env, platform } = process;
+  if (given === null || (given === undefined && inMemoryUrls.has(baseUrl))) return null;
   try {
-    return stateDir({ env, platform, homeDir: homedir() });
-  } catch {
+    return checkPath(given, 'stateDir') ?? stateDir({ env, platform, homeDir: homedir() });
+  } catch (error) {
+    if (given !== undefined) throw error;
     return undefined;
   }
+}
+
+// Calls it later, so that an exception is the program's own and ends no call.
+function listener<T>(given: ((value: T) => void) | undefined, name: string): (value: T) => void {
+  if (given === undefined) return () => undefined;
+  if (typeof given !== 'function') throw new PetstoreError('usage', `${name} must be a function`);
+  return (value) => queueMicrotask(() => given(value));
 }
 
 function checkNumber(value: unknown, name: string, of = 'number', isValid = Number.isFinite): number {
@@ -175,11 +192,11 @@ function checkTimeout(value: unknown): number {
   throw new PetstoreError('usage', 'timeoutMs must be greater than 0');
 }
 
-function checkCategory(category: NewCategory): NewCategory {
-  const { name, description } = (category ?? {}) as Partial<NewCategory>;
+function checkCategory(given: unknown): NewCategory {
+  const { name, description } = checkOptions<Partial<NewCategory>>(given, CATEGORY_FIELDS, 'a category', 'field');
   if (typeof name !== 'string' || name.trim() === '')
     throw new PetstoreError('usage', 'the name of a category is required');
-  if (description === undefined || typeof description === 'string') return category;
+  if (description === undefined || typeof description === 'string') return { name, description };
   throw new PetstoreError('usage', 'the description of a category must be a string');
 }
 

@@ -1,6 +1,8 @@
 // The client library with a sandbox, and with a scripted service for other responses.
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { ClientOptions } from '../src/client.ts';
+import type { ClientOptions, Wait } from '../src/client.ts';
 import { createClient, PetstoreError } from '../src/client.ts';
 import { formatTime } from '../src/format.ts';
 import { startSandbox } from '../src/sandbox/start.ts';
@@ -214,6 +216,113 @@ test('a client that is closed waits for calls in progress, and rejects later cal
   expect(() => client.quota()).toThrow(expect.objectContaining(closed));
 });
 
+test('the rate limit is kept in memory for the URL of a sandbox in memory, and with stateDir null', async () => {
+  const dir = tempDir();
+  vi.stubEnv('PETSTORE_STATE_DIR', dir);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const warnings: string[] = [];
+  const onWarning = (text: string): void => void warnings.push(text);
+  const inMemory = await startSandbox({ keys: [KEY] });
+  const inFile = await startSandbox({ keys: [KEY], data: join(tempDir(), 'pets') });
+  for (const [{ url }, stateDir, files] of [
+    [inMemory, undefined, []],
+    [inFile, null, []],
+    [inFile, undefined, ['quota']],
+  ] as const) {
+    const client = open({ baseUrl: url, stateDir, onWarning });
+    await client.categories.list();
+    expect(client.quota()).toMatchObject({ remaining: expect.any(Number), shared: files.length > 0 });
+    await client.close();
+    expect(readdirSync(dir)).toEqual(files);
+  }
+  await Promise.all([inMemory.close(), inFile.close()]);
+  // Another service may use the port later.
+  const later = open({ baseUrl: inMemory.url, stateDir: undefined, onWarning });
+  expect([later.quota().shared, warnings]).toEqual([true, []]);
+});
+
+test('onWait is told of a wait for the rate limit, and of one before a retry', async () => {
+  const waits: Wait[] = [];
+  const onWait = (wait: Wait): void => void waits.push(wait);
+  const limited = open({ ...(await service(1)), maxWaitMs: 7_200_000, onWait });
+  await limited.categories.list();
+  const abort = new AbortController();
+  const waiting = errorOf(limited.categories.list({ signal: abort.signal }));
+  await until(() => waits.length > 0);
+  abort.abort();
+  await waiting;
+  expect(waits).toEqual([{ until: expect.any(Number), reason: 'window' }]);
+  expect(waits[0]?.until).toBeGreaterThanOrEqual(limited.quota().resetAt ?? Number.NaN);
+  const fake = await scripted(() => (fake.requests.length === 1 ? { status: 503 } : { body: [] }));
+  expect(await open({ baseUrl: fake.url, onWait }).categories.list()).toEqual([]);
+  expect(waits.at(-1)).toEqual({ until: expect.any(Number), reason: 'backoff' });
+});
+
+test('onWarning is told what the command line prints as a warning, without the key', async () => {
+  const warnings: string[] = [];
+  const response = { body: [], headers: { link: '</v1/categories?page=2>; rel="next"', deprecation: 'true' } };
+  const fake = await scripted(() =>
+    fake.requests.length < 3 ? response : { status: 201, body: { id: 1, name: KEY } },
+  );
+  const stateDir = join(tempDir(), 'file');
+  writeFileSync(stateDir, '');
+  const client = open({ baseUrl: fake.url, stateDir, onWarning: (text) => void warnings.push(text) });
+  await client.categories.list();
+  await client.request('GET', 'pets/1');
+  await client.categories.create({ name: 'dog' });
+  expect(warnings).toEqual([
+    `cannot write to ${stateDir} (not a directory); the rate limit is not shared with other processes`,
+    'the service sent one page of the list of categories',
+    'GET /pets/1 is deprecated',
+    'the service changed the name "dog" to "[redacted]"',
+  ]);
+});
+
+test.each([
+  ['JSON', 200, '{"id":9007199254740993,"n":1.5}', { id: 9007199254740993n, n: 1.5 }],
+  ['text', 404, '<html>', '<html>'],
+  ['no body', 500, '', null],
+])('a raw request resolves with %s and the status %i', async (_what, status, sent, body) => {
+  const fake = await scripted(() => ({ status, body: sent, headers: { 'X-More': 'yes' } }));
+  const { request } = open({ baseUrl: fake.url, maxRetries: 0 });
+  const response = { status, headers: { 'x-more': 'yes' }, body };
+  expect(await request('post', 'pets?x=1', { body: { name: 'dog' } })).toMatchObject(response);
+  await request('PUT', '/pets', { body: '{"name": "cat"}' });
+  expect(fake.requests).toMatchObject([
+    { method: 'POST', path: '/v1/pets?x=1', body: '{"name":"dog"}', headers: { 'content-type': 'application/json' } },
+    { method: 'PUT', path: '/v1/pets', body: '{"name": "cat"}' },
+  ]);
+});
+
+test('raw requests share the limits: a 429 is an error, and an aborted POST has an unknown outcome', async () => {
+  const client = open({ ...(await service(1)), maxWaitMs: 0 });
+  expect(await client.request('GET', 'categories')).toMatchObject({ status: 200, body: [] });
+  expect(await errorOf(client.request('GET', 'categories'))).toMatchObject({ kind: 'rate_limited' });
+  const fake = await scripted(() => 'silence');
+  const abort = new AbortController();
+  const sent = errorOf(open({ baseUrl: fake.url }).request('POST', 'pets', { body: {}, signal: abort.signal }));
+  await received(fake);
+  abort.abort();
+  expect(await sent).toMatchObject({ kind: 'interrupted', outcome: 'unknown' });
+});
+
+test.each<[string, unknown, unknown, object | undefined, string]>([
+  ['an unknown method', 'FETCH', 'x', undefined, 'invalid value "FETCH" for method'],
+  ['no path', 'GET', undefined, undefined, 'path must be a string'],
+  ['a path to another host', 'GET', '//evil.example', undefined, 'the path is a full URL'],
+  ['a GET with a body', 'GET', 'x', { body: {} }, 'GET requests cannot have a body'],
+  ['a body that is not JSON', 'POST', 'x', { body: '{' }, 'body is not valid JSON'],
+  ['an unknown option', 'POST', 'x', { json: {} }, 'unknown option "json" of the call'],
+])(
+  'a raw request with %s is rejected as a usage error, and nothing is sent',
+  async (_what, method, path, options, message) => {
+    const fake = await scripted(() => ({ body: [] }));
+    const { request } = open({ baseUrl: fake.url });
+    expect(await errorOf(request(method as string, path as string, options))).toMatchObject({ kind: 'usage', message });
+    expect(fake.requests).toEqual([]);
+  },
+);
+
 test.each([
   ['no options', undefined, 'usage', 'baseUrl'],
   ['a URL that is not a string', { baseUrl: new URL('https://pets.example/v1') }, 'usage', 'baseUrl'],
@@ -225,6 +334,7 @@ test.each([
   ['a negative maximum wait', { maxWaitMs: -1 }, 'usage', 'maxWaitMs'],
   ['a state directory with a NUL', { stateDir: 'a\0b' }, 'usage', 'stateDir must be a path'],
   ['an invalid state URL', { stateUrl: 'x' }, 'usage', 'stateUrl'],
+  ['a listener that is not a function', { onWait: {} }, 'usage', 'onWait must be a function'],
 ])('createClient with %s throws a PetstoreError', (_what, options, kind, message) => {
   const valid = { baseUrl: 'https://pets.example/v1', apiKey: KEY };
   const create = (): unknown => createClient((options && { ...valid, ...options }) as ClientOptions);
@@ -238,6 +348,8 @@ test.each([
   ['an invalid signal', { name: 'dog' }, { signal: {} }, 'AbortSignal'],
   ['a timeout of 0', { name: 'dog' }, { timeoutMs: 0 }, 'timeoutMs'],
   ['no category', undefined, undefined, 'name'],
+  ['a category that is a string', 'dog', undefined, 'the fields of a category must be an object'],
+  ['an unknown field', { name: 'dog', descripton: 'x' }, undefined, 'unknown field "descripton" of a category'],
   ['an empty name', { name: ' ' }, undefined, 'name'],
   ['a description that is not a string', { name: 'dog', description: 5 }, undefined, 'description'],
 ])('a create with %s is rejected as a usage error, and nothing is sent', async (_what, category, options, message) => {

@@ -1,6 +1,7 @@
 // The category operations, list and create; every response is checked (docs/service.md, endpoints).
 import type { Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
+import { escapeControls } from '../escape.ts';
 import type { HttpClient } from '../http/http-client.ts';
 import { responseError, unknownOutcome } from '../http/request-errors.ts';
 import type { HttpRequest, HttpResponse } from '../http/types.ts';
@@ -62,6 +63,12 @@ export function createApi(client: Sender) {
       },
     },
   };
+}
+
+/** The warning if the service created a category under another name than the one sent. */
+export function changedNameWarning(sent: string, { name }: Category): string | undefined {
+  if (name === sent) return undefined;
+  return `the service changed the name "${escapeControls(sent)}" to "${escapeControls(name)}"`;
 }
 
 function listing(response: HttpResponse): { readonly listed: readonly Category[]; readonly flaw: Flaw | undefined } {

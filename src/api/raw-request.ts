@@ -1,8 +1,9 @@
 // Raw requests, for `petstore api` and the client library's `request`: any method, path and JSON body.
+import { invalidValue } from '../check-options.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { HttpHeaders, HttpRequest } from '../http/types.ts';
-import { parseJson } from '../json.ts';
+import { parseJson, stringifyJson } from '../json.ts';
 
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
@@ -21,6 +22,28 @@ export function rawRequest(method: string, path: string, body: string | Uint8Arr
   }
   const below = pathBelowBase(path);
   return { method, path: below, body, safe, categoryName: nameOf(method, below, body) };
+}
+
+/**
+ * Checks the arguments of a JavaScript program.
+ * @param body text is sent as it is; any other value is serialized
+ * @throws PetstoreError `usage`
+ */
+export function checkedRequest(method: unknown, path: unknown, body: unknown): HttpRequest {
+  const known = METHODS.find((one) => one === String(method).toUpperCase());
+  if (!known) throw invalidValue(method, 'method', `use ${METHODS.join(', ')}`);
+  if (typeof path !== 'string') throw new PetstoreError('usage', 'path must be a string');
+  return rawRequest(known, path, body === undefined ? undefined : jsonText(body));
+}
+
+function jsonText(body: unknown): string {
+  try {
+    const text = typeof body === 'string' ? body : stringifyJson(body);
+    parseJson(text);
+    return text;
+  } catch {
+    throw new PetstoreError('usage', 'body is not valid JSON');
+  }
 }
 
 // The name in a body that creates a category, for messages about its outcome.

@@ -21,7 +21,7 @@ import
 api
 http
 rate-limit profiles output sandbox
-append-log check-options.ts clock.ts did-you-mean.ts errors.ts escape.ts format.ts global-options.ts context.ts json.ts redact.ts reference.ts shell-quote.ts version.ts`
+append-log check-options.ts client-types.ts clock.ts did-you-mean.ts error-kind.ts errors.ts escape.ts format.ts global-options.ts context.ts json.ts redact.ts reference.ts shell-quote.ts version.ts`
   .split('\n')
   .map((layer) => layer.split(' '));
 

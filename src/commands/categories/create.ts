@@ -1,5 +1,6 @@
 // `petstore categories create`: sends one category once, or with --if-missing returns the one that exists.
 import type { Api } from '../../api/categories.ts';
+import { changedNameWarning } from '../../api/categories.ts';
 import type { Category, NewCategory } from '../../api/types.ts';
 import type { Action } from '../../command.ts';
 import { actionHandler, PetstoreCommand } from '../../command.ts';
@@ -23,8 +24,8 @@ const createAction: Action<CreateOptions, { readonly category: Category; readonl
     const existing = ifMissing && (await findCategory(categories, name));
     if (!existing) {
       const category = await categories.create(description === undefined ? { name } : { name, description });
-      if (category.name !== name)
-        await session.warn(`the service changed the name ${quoted({ name })} to ${quoted(category)}`);
+      const warning = changedNameWarning(name, category);
+      if (warning) await session.warn(warning);
       return { category, created: true };
     }
     if (description !== undefined && existing.description !== description) {

@@ -1,0 +1,72 @@
+// The types of the client library.
+/// <reference lib="esnext.disposable" preserve="true" />
+import type { Category, NewCategory } from './api/types.ts';
+import type { Quota } from './rate-limit/quota.ts';
+
+export interface ClientOptions {
+  /** `https://HOST/v1`; `http` on loopback only. */
+  readonly baseUrl: string;
+  /** Sent in `Authorization` only. Undefined is rejected like an empty key. */
+  readonly apiKey: string | undefined;
+  /** Directory for the shared state of the rate limit (default: that of the command line); null keeps it in memory. */
+  readonly stateDir?: string | null | undefined;
+  /** A Valkey or Redis server that shares the rate limit among machines: `rediss://user@host:6379/0`. */
+  readonly stateUrl?: string | undefined;
+  /** The password for `stateUrl`. */
+  readonly statePassword?: string | undefined;
+  /** Maximum single wait for the rate limit, in milliseconds (default 120,000); beyond it a call fails with `retryAt`. */
+  readonly maxWaitMs?: number | undefined;
+  /** Retries of one request after the first attempt (default 4). */
+  readonly maxRetries?: number | undefined;
+  /** Timeout per attempt, from connect to last byte, in milliseconds (default 30,000). */
+  readonly timeoutMs?: number | undefined;
+  /** Called when a wait begins and when its end changes. */
+  readonly onWait?: ((wait: Wait) => void) | undefined;
+  /** Called with each warning of the command line, one sentence. */
+  readonly onWarning?: ((text: string) => void) | undefined;
+}
+
+/** A wait for the rate limit or before a retry. */
+export interface Wait {
+  /** Epoch milliseconds. */
+  readonly until: number;
+  /** After a 429, for an exhausted quota, for the response to another request, or after a failed attempt. */
+  readonly reason: 'blocked' | 'window' | 'pending' | 'backoff';
+}
+
+export interface CallOptions {
+  /** Aborts the call and its waits. A create that was already sent is rejected with `outcome: 'unknown'`. */
+  readonly signal?: AbortSignal | undefined;
+  /** Overrides the client's timeout per attempt, in milliseconds. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface RequestOptions extends CallOptions {
+  /** A string is sent as it is and must be JSON; any other value is serialized. */
+  readonly body?: unknown;
+}
+
+export interface ApiResponse {
+  readonly status: number;
+  /** Names are in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** The parsed JSON, in which an integer above 2^53 is a bigint; a string if it is not JSON, null if it is empty. */
+  readonly body: unknown;
+}
+
+/** A client of one base URL with one key. Every rejection is a PetstoreError. */
+export interface Client {
+  readonly categories: {
+    /** `GET /categories`: every category, in the service's order. */
+    list(options?: CallOptions): Promise<readonly Category[]>;
+    /** `POST /categories`: the category as created. A request that may have been processed is never sent again. */
+    create(category: NewCategory, options?: CallOptions): Promise<Category>;
+  };
+  /** Sends any request. Every status is a response and no error, except a 429 to the last attempt. */
+  request(method: string, path: string, options?: RequestOptions): Promise<ApiResponse>;
+  /** The rate limit as of the last response; times are epoch milliseconds. Nothing is sent. */
+  quota(): Quota;
+  /** Resolves when every call has ended. A later call is rejected. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
