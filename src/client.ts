@@ -64,7 +64,7 @@ export function createClient(options: ClientOptions): Client {
     maxWaitMs: checkNumber(given.maxWaitMs ?? 120_000, 'maxWaitMs'),
     maxRetries: checkNumber(given.maxRetries ?? 4, 'maxRetries', 'whole number', Number.isInteger),
     timeoutMs: checkTimeout(given.timeoutMs ?? 30_000),
-    names: { maxWait: 'maxWaitMs', timeout: 'timeoutMs' },
+    optionNames: { maxWait: 'maxWaitMs', timeout: 'timeoutMs' },
   };
   const redactor = new Redactor();
   redactor.add(key);

@@ -137,12 +137,12 @@ export class Progress {
 }
 
 // Returns texts from the longest to the shortest, for terminals of any width.
-function describeWait({ reason, until, own, failure = '' }: Wait, now: number): readonly string[] {
+function describeWait({ reason, until, isOwn, failure = '' }: Wait, now: number): readonly string[] {
   const left = formatDuration(until - now);
   const shortest = `wait ${left}`;
   switch (reason) {
     case 'pending':
-      if (own) return ['waiting for a response'];
+      if (isOwn) return ['waiting for a response'];
       return ['waiting for another petstore process', 'waiting for another process'];
     case 'list':
       return [`the list is incomplete; fetching it again in ${left}`, `incomplete list; retrying in ${left}`, shortest];

@@ -107,7 +107,7 @@ export class Session {
       ledger,
       clock,
       signal,
-      limits: { maxWaitMs, maxRetries, timeoutMs, names: { maxWait: '--max-wait', timeout: '--timeout' } },
+      limits: { maxWaitMs, maxRetries, timeoutMs, optionNames: { maxWait: '--max-wait', timeout: '--timeout' } },
       onWait: (wait) => this.progress.wait(wait),
       onBusy: (requests) => this.progress.busy(requests),
     });

@@ -46,7 +46,7 @@ const JSON_LINE = '{"waiting":{"until":"2026-11-21T12:00:43.000Z","reason":"wind
 test.each<[Options, WorldOptions, Wait, string]>([
   [{}, {}, { ...wait(2, 'backoff'), failure: 'refused' }, 'request failed (refused); retrying in 2s\n'],
   [{}, {}, wait(43, 'pending'), 'waiting for another petstore process\n'],
-  [{}, {}, { ...wait(43, 'pending'), own: true }, 'waiting for a response\n'],
+  [{}, {}, { ...wait(43, 'pending'), isOwn: true }, 'waiting for a response\n'],
   [{}, {}, wait(0.9), ''],
   [{}, { columns: 0 }, wait(43), LINE],
   [{}, { columns: 80, env: { TERM: 'dumb' } }, wait(43), LINE],

@@ -87,7 +87,7 @@ export class HttpClient {
         await this.#pause(pauseMs, result, signal);
         continue;
       }
-      if (result instanceof TransportError) throw failedAttempt(request, result, signal, limits.names.timeout);
+      if (result instanceof TransportError) throw failedAttempt(request, result, signal, limits.optionNames.timeout);
       if (!refused) return result;
       const now = clock.now();
       throw rateLimited('attempts', ledger.quota().nextRequestAt ?? now, now, limits, refused);

@@ -36,13 +36,13 @@ export function rateLimited(
   reason: LimitReason,
   until: number | undefined,
   now: number,
-  { maxWaitMs, names }: Pick<Limits, 'maxWaitMs' | 'names'>,
+  { maxWaitMs, optionNames }: Pick<Limits, 'maxWaitMs' | 'optionNames'>,
   refusal: HttpResponse | undefined,
 ): PetstoreError {
   const retryAt = until === undefined ? undefined : Math.max(until, now);
   const { code, serviceMessage } = refusal ? decodeServiceError(refusal.body) : {};
   const wait = formatDuration((retryAt ?? now) - now);
-  const longest = `${names.maxWait} ${formatDuration(maxWaitMs)}`;
+  const longest = `${optionNames.maxWait} ${formatDuration(maxWaitMs)}`;
   const what = {
     blocked: `rate limited ${refusal ? '(429)' : 'by an earlier 429'} for ${wait}, which exceeds ${longest}`,
     window: `quota exhausted: the wait of ${wait} exceeds ${longest}`,

@@ -94,16 +94,16 @@ class TicketWait {
   async forResponse(): Promise<void> {
     const { clock, limits } = this.#options;
     const { signal, timeoutMs, refusal } = this.#request;
-    const own = this.#isBusy();
+    const isOwn = this.#isBusy();
     const monotonic = clock.monotonic();
     this.#pendingSince ??= monotonic;
     // Do not limit the wait for a request of this process: its own timeout ends it.
-    this.#othersSince = own ? undefined : (this.#othersSince ?? monotonic);
-    const left = own ? timeoutMs : limits.maxWaitMs - (monotonic - (this.#othersSince ?? monotonic));
+    this.#othersSince = isOwn ? undefined : (this.#othersSince ?? monotonic);
+    const left = isOwn ? timeoutMs : limits.maxWaitMs - (monotonic - (this.#othersSince ?? monotonic));
     if (left <= 0) throw rateLimited('pending', undefined, clock.now(), limits, refusal);
     const waited = monotonic - this.#pendingSince;
     if (waited > NOTIFY_PENDING_AFTER_MS && !this.#reported)
-      this.#report({ until: clock.now() + left, reason: 'pending', own });
+      this.#report({ until: clock.now() + left, reason: 'pending', isOwn });
     const poll = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, waited / 8));
     await clock.sleep(Math.max(1, Math.min(poll, left)), signal);
   }

@@ -107,7 +107,7 @@ export interface Wait {
    */
   readonly reason: 'blocked' | 'window' | 'pending' | 'backoff' | 'list' | 'requests';
   /** Whether the request in flight belongs to this process, if the reason is `pending`. */
-  readonly own?: boolean;
+  readonly isOwn?: boolean;
   /** The failure, if the reason is `backoff`. */
   readonly failure?: string;
 }
@@ -117,7 +117,7 @@ export interface Limits {
   readonly maxWaitMs: number;
   readonly maxRetries: number;
   readonly timeoutMs: number;
-  readonly names: { readonly maxWait: string; readonly timeout: string };
+  readonly optionNames: { readonly maxWait: string; readonly timeout: string };
 }
 
 export interface HttpClientOptions {

@@ -60,7 +60,12 @@ function scripted(steps: readonly Step[], options: Options = {}) {
     },
   };
   const controller = new AbortController();
-  const limits = { maxWaitMs, maxRetries, timeoutMs: 30_000, names: { maxWait: '--max-wait', timeout: '--timeout' } };
+  const limits = {
+    maxWaitMs,
+    maxRetries,
+    timeoutMs: 30_000,
+    optionNames: { maxWait: '--max-wait', timeout: '--timeout' },
+  };
   const onWait = (wait: Wait | undefined): void => void waits.push(wait);
   const sender = new HttpClient({
     transport: options.transport ?? transport,

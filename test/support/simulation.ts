@@ -118,7 +118,7 @@ export async function simulate(options: Simulation) {
         maxWaitMs: options.maxWaitMs ?? 86_400_000,
         maxRetries: options.lose ? 30 : 4,
         timeoutMs: 30_000,
-        names: { maxWait: '--max-wait', timeout: '--timeout' },
+        optionNames: { maxWait: '--max-wait', timeout: '--timeout' },
       },
     });
   const senders = Array.from({ length: options.processes }, (_, index) => startClient(index));
