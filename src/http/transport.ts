@@ -131,7 +131,9 @@ function exchange(
         try {
           options.beforeSend?.();
         } catch (error) {
-          return abort(error);
+          finish(error);
+          // undici keeps the connection, which the next attempt uses; `abort` would close it.
+          throw error;
         }
         requestSent = true;
         sentAt = now();

@@ -1,5 +1,5 @@
 // Attempts over real sockets: bytes sent, response, whether a failed attempt may have been received, and reuse.
-import { getEventListeners, once } from 'node:events';
+import { getEventListeners } from 'node:events';
 import type { Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createTransport } from '../../src/http/transport.ts';
@@ -173,21 +173,16 @@ test('a header that is repeated with the same value counts once, and other value
   expect(headers).toMatchObject({ 'retry-after': '5', 'x-ratelimit-reset': '5, 9' });
 });
 
-test('an attempt whose beforeSend throws once it is connected sends nothing', async () => {
-  const received: Buffer[] = [];
-  let closed: Promise<unknown> | undefined;
-  const server = await startTcpServer((socket) => {
-    socket.on('data', (chunk) => received.push(chunk));
-    closed = once(socket, 'close');
-  });
-  onTestFinished(server.close);
+test('an attempt whose beforeSend throws sends nothing, and the next attempt uses its connection', async () => {
+  const { url, requests, connections } = await serve((socket) => socket.write(CREATED));
+  const create = open(url);
   const reason = new Error('no longer granted');
   const beforeSend = (): void => {
     throw reason;
   };
-  expect(await failure(`${server.origin}/v1`, POST, { beforeSend })).toBe(reason);
-  await closed;
-  expect(received).toEqual([]);
+  await expect(create(POST, { beforeSend })).rejects.toBe(reason);
+  await create(POST);
+  expect([connections(), requests.length]).toEqual([1, 1]);
 });
 
 test.each([
