@@ -209,7 +209,7 @@ function closedError(): PetstoreError {
   return new PetstoreError('usage', 'the client is closed', { hint: 'create another client' });
 }
 
-// Omits the facts for the command line, and redacts the key, which the service may have repeated.
+// Omits the details for the command line, and redacts the key, which the service may have repeated.
 function publicError(thrown: unknown, signal: AbortSignal | undefined, redactor: Redactor): PetstoreError {
   const isAbort = signal?.aborted && (thrown === signal.reason || !(thrown instanceof PetstoreError));
   const error = isAbort

@@ -32,7 +32,7 @@ export interface ErrorDetails {
   readonly problems?: readonly Problem[] | undefined;
   /** @internal Overrides the kind's exit code (143 after SIGTERM, 129 after SIGHUP). */
   readonly exitCode?: number | undefined;
-  /** @internal True if nothing is to be printed, for example after a prompt was answered with "no". */
+  /** @internal True if nothing is printed, for example after a prompt was answered with "no". */
   readonly silent?: boolean | undefined;
   readonly cause?: unknown;
 }
@@ -143,7 +143,7 @@ const SYSTEM_HINTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * @internal The error of a system call: `cannot`, what it was to do, and why it failed.
+ * @internal The error of a system call: `cannot`, the operation, and the reason.
  * @param hint unless the code of the error has its own, for example on a full disk
  */
 export function systemError(cause: unknown, what: string, hint?: string): PetstoreError {

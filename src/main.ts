@@ -165,7 +165,7 @@ async function main(): Promise<void> {
     cleanups: [],
   };
   process.exitCode = await perform(context);
-  // Wait for what was written before.
+  // Wait for earlier writes.
   await Promise.allSettled([context.stdout.write(''), context.stderr.write('')]);
   // A signal and errors of the streams may still arrive.
   await new Promise(setImmediate);

@@ -31,7 +31,7 @@ export const EXIT_CODES = {
   },
 } as const satisfies Readonly<Record<ErrorKind, { code: number; meaning: string; retry: string }>>;
 
-/** What a command that sends requests which change nothing can end with. */
+/** The errors of a command whose requests change nothing. */
 export const READ_ERRORS: readonly ErrorKind[] = [
   'usage',
   'auth',
@@ -43,7 +43,7 @@ export const READ_ERRORS: readonly ErrorKind[] = [
   'interrupted',
 ];
 
-/** What a command that creates something can end with. */
+/** The errors of a command that creates something. */
 export const CHANGE_ERRORS: readonly ErrorKind[] = [...READ_ERRORS, 'unknown_outcome'];
 
 export const FORMATS = ['table', 'json', 'ndjson', 'csv', 'tsv'] as const;

@@ -110,7 +110,7 @@ export class StateServer {
     this.#disconnect(this.#client);
   }
 
-  // Each call has its own patience, since a server may answer reads while it refuses writes.
+  // Each call has its own deadline, since a server may accept reads while it rejects writes.
   async #patiently(command: string, ...args: (string | number)[]): Promise<Reply> {
     const { clock, onOutage } = this.#options;
     for (let failingSince: number | undefined; ; ) {

@@ -27,7 +27,8 @@ if record then
 end
 return {stamp, known, redis.call('XLEN', log), redis.call('XRANGE', log, from, '+')}`;
 
-// Puts a snapshot at the head. Later entries keep their ids, so readers that know them continue. A lost log begins with it.
+// Puts a snapshot at the head. Later entries keep their ids, so readers that know them continue. A lost log begins
+// with the snapshot.
 const COMPACT = `
 local log, last, text, limit, ttl, snapshot = KEYS[1], unpack(ARGV, 1, 5)
 if redis.call('EXISTS', log) == 0 then
@@ -87,7 +88,7 @@ export class StreamLog<State> implements Log<State> {
 
   /** The server's clock minus ours according to its last reply, in milliseconds. */
   get clockOffsetMs(): number {
-    // A suspension sets the wall clock forward only, so a clock that lags was set back since that reply.
+    // A suspension moves the wall clock only forward, so a wall clock that is behind was set back after that reply.
     return this.#clockOffsetMs + Math.max(0, -this.#jumpMs());
   }
 

@@ -45,7 +45,7 @@ const ok = (detail: string): CheckResult => ({ status: 'ok', detail });
 export const skipped = (detail: string): CheckResult => ({ status: 'skipped', detail });
 const warning = (detail: string, hint: string): CheckResult => ({ status: 'warning', detail, hint });
 
-/** What a check finds for those after it. */
+/** The results of a check that later checks use. */
 interface Found {
   url?: FoundUrl;
   response?: HttpResponse;
@@ -90,7 +90,7 @@ export function definitions(session: Session): readonly CheckDefinition[] {
   ];
 }
 
-/** Runs a check. Throws only what is not a failure of the check: a bug, and an interruption. */
+/** Runs a check. Throws only bugs and interruptions; any other error is a failed check. */
 export async function perform(test: CheckDefinition['test'], session: Session): Promise<CheckResult> {
   try {
     return await test();

@@ -159,7 +159,7 @@ function sectionsOf(command: Command) {
   return { notes: unwrapped(notes), output: unwrapped(output), examples };
 }
 
-// Joins the lines of a paragraph; a line that is indented stays.
+// Joins the lines of a paragraph; an indented line is kept.
 function unwrapped(text = ''): string {
   return text.replace(/(\S)\n(?=\S)/g, '$1 ');
 }

@@ -36,7 +36,7 @@ const quotaAction: Action<QuotaOptions, ProfileQuota> = {
   },
 };
 
-// Shows times in ISO 8601; the properties that hold them are named so.
+// Shows times in ISO 8601: `…At`, `until` and `since`.
 function isoTime(name: string, value: unknown): unknown {
   return /(?:At|^until|^since)$/.test(name) && typeof value === 'number' ? new Date(value).toISOString() : value;
 }

@@ -43,7 +43,7 @@ export class TicketQueue {
       await untilAborted(before, request.signal);
       return await this.#ask(request);
     } finally {
-      // An aborted request leaves only when it is first: the next one must not pass those before both.
+      // An aborted request leaves only when it is first: otherwise the next one would pass those before it.
       before.then(leave);
     }
   }

@@ -22,7 +22,7 @@ interface Header {
 }
 
 /**
- * @param usual the delimiter of such files, unless `--delimiter` is given; undefined if the text says it
+ * @param usual the delimiter of such files, unless `--delimiter` is given; undefined if it must be detected
  * @throws PetstoreError `usage` if the header is wrong or quotes do not match
  */
 export function readDelimited(source: string, usual: string | undefined, validator: RowValidator): void {

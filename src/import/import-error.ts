@@ -39,7 +39,7 @@ export function listLacksError(count: number, isCreated: boolean): PetstoreError
   return new PetstoreError('unknown_outcome', `cannot tell which rows exist: ${what} listed before`, { hint });
 }
 
-/** @param isRow the file has a row with that other name, too: its spelling is no remedy, and the id may be that row's */
+/** @param isRow the file has a row with that other name, too: its spelling does not help, and the id may be that row's */
 export function changedNameError(name: string, changed: string, isRow: boolean): PetstoreError {
   const message = `the service changed the name ${quoted(name)} to ${quoted(changed)}`;
   const hint = isRow ? COMPARE : "use the service's spelling of all names in the file";
@@ -57,8 +57,8 @@ export function noValidResponseError(): PetstoreError {
 
 /**
  * @param words the command line that creates the missing rows; undefined if the rows came from a pipe
- * @returns undefined if every row exists; otherwise the first of: an end that `outranksUnknown`, unknown rows, any other
- *   end, rejected rows
+ * @returns undefined if every row exists; otherwise the first that applies: a stop that `outranksUnknown`, unknown rows,
+ *   any other stop, rejected rows
  */
 export function importError(
   { unknown, failed }: ImportDocument,
@@ -117,7 +117,7 @@ function rejectedRowsError(
   return new PetstoreError('rejected', `the service rejected ${rows}: ${message}`, { hint, code, status });
 }
 
-// Lets an error without a hint of its own name the command that goes on; after a rejection it would fail in the same way.
+// Adds the command that resumes the import, unless the error has a hint; after a rejection it would fail in the same way.
 function rerun(error: PetstoreError, words: readonly string[] | undefined, why: string): PetstoreError {
   if (error.hint || error.kind === 'rejected') return error;
   const hint = words ? why : `run the same command with the same rows to ${why}`;

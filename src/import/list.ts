@@ -59,7 +59,7 @@ export async function firstList(options: ListOptions, known: Map<string, unknown
 
 /**
  * Folds the names once, since thousands of rows may be unknown.
- * @returns finds the category whose name the service may have made of a name by truncating or folding; otherwise the first
+ * @returns finds a category whose name may be the given one, truncated or folded by the service; otherwise the first
  */
 export function nearestOf(categories: Listed): (name: string) => Match | undefined {
   const candidates = categories.map(({ id, name }) => ({ id, name, folded: fold(name) }));

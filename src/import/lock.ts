@@ -32,8 +32,8 @@ export interface LockState {
   drainMs: number;
 }
 
-// `acquire` takes a free lock or that of a dead run; void if the lock has another revision: another run was quicker, or the
-// dead one has written.
+// `acquire` takes a free lock or that of a dead run; void if the lock has another revision: another run took it first, or
+// the dead one has written.
 type LockRecord = { readonly run: string; readonly at: number } & (
   | { readonly kind: 'acquire'; readonly process: ProcessRef; readonly revision: string }
   | { readonly kind: 'beat' | 'release'; readonly drainMs: number }

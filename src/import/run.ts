@@ -1,4 +1,4 @@
-// One run of an import (docs/import.md): list, send what is missing, look up what is uncertain, and again until nothing is left.
+// One run of an import (docs/import.md): list, send the missing names, look up the uncertain ones, and repeat.
 import type { Category, NewCategory } from '../api/types.ts';
 import { PetstoreError, toPetstoreError } from '../errors.ts';
 import type { Stop } from './import-error.ts';
@@ -18,7 +18,7 @@ import { ImportResults } from './results.ts';
 
 /** How long a create may be on its way after its response was lost. */
 const LOST_MS = 2000;
-/** More lost responses in a row than workers, or this many, mean that the service is not well. */
+/** More lost responses in a row than workers, or this many, mean that the service has a problem. */
 const LEAST_LOST = 4;
 
 export interface RunOptions extends ListOptions {

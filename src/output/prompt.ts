@@ -82,7 +82,7 @@ async function ask(
       if (hidden) void stderr.write(message);
       else lines.prompt(true);
     };
-    // What was typed before cannot be seen, so it is deleted: Ctrl-E moves to its end, Ctrl-U deletes to its beginning.
+    // Text typed before is invisible, so it is deleted: Ctrl-E moves to its end, Ctrl-U deletes to its beginning.
     if (hidden) for (const name of ['e', 'u']) lines.write(null, { ctrl: true, name });
     input.setRawMode(false);
     suspend(askAgain);

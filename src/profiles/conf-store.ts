@@ -9,7 +9,7 @@ import { escapeControls } from '../escape.ts';
 import type { StoredProfile } from './store.ts';
 import { BUILT_IN, checkProfileName, FIRST_ACTIVE, hasKey, isProfileName } from './store.ts';
 
-/** A write takes less. */
+/** A write takes less time. */
 const STALE_MS = 60_000;
 const ACTIVE = 'active';
 const PREFIX = 'profile-';

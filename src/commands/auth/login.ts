@@ -31,7 +31,7 @@ interface LoginResult {
   readonly verified: boolean;
   /** Whether commands without --profile use this profile from now on. */
   readonly active: boolean;
-  /** Whether that is new. */
+  /** Whether another profile was active before. */
   readonly activated: boolean;
 }
 
@@ -159,7 +159,7 @@ async function runCommand(session: Session, line: string, mayRun: boolean): Prom
   return mayRun ? { value: await runKeyCommand(line, '--key-command', session.context) } : undefined;
 }
 
-/** Lists the categories until URL and key are accepted: what was rejected is asked for again, if a prompt asked for it. */
+/** Lists the categories until URL and key are accepted: a rejected one that came from a prompt is asked for again. */
 async function verify(session: Session, profile: string, url: Input<BaseUrl>, key: Input<string>): Promise<void> {
   for (;;) {
     const { url: baseUrl } = url.value;
