@@ -11,7 +11,7 @@ import type { HttpResponse } from '../http/types.ts';
 import { TransportError } from '../http/types.ts';
 import type { Credentials, FoundUrl } from '../profiles/credentials.ts';
 import { environmentSuffices, findUrl, loginHint, requestedProfile, selectProfile } from '../profiles/credentials.ts';
-import { checkExists, SANDBOX } from '../profiles/store.ts';
+import { SANDBOX } from '../profiles/store.ts';
 import { maskKey } from '../redact.ts';
 import { completeHint } from '../report-error.ts';
 import type { Session } from '../session.ts';
@@ -26,13 +26,12 @@ export interface CheckResult {
 }
 
 export interface CheckDefinition {
-  readonly id: string;
   readonly label: string;
   /** Fails by throwing. */
   readonly test: () => CheckResult | Promise<CheckResult>;
   /** Whether it is skipped after another such check has failed. */
   readonly dependsOnPrevious?: true;
-  /** The ids of checks that may have failed for the same reason, which is reported once. */
+  /** The labels of checks that may have failed for the same reason, which is reported once. */
   readonly uses?: readonly string[];
 }
 
@@ -60,33 +59,23 @@ export function definitions(session: Session): readonly CheckDefinition[] {
   const skipReason = isSandbox ? SANDBOX_NEEDS_NONE : isFromEnvironment ? FROM_ENVIRONMENT : undefined;
   const checkConfig = () => checkDirectory(session, session.configDir(), 'PETSTORE_CONFIG_DIR');
   const checkState = () => checkDirectory(session, session.stateDir(), 'PETSTORE_STATE_DIR');
-  const stateServer = { id: 'state_server', label: 'State server', test: () => checkStateServer(session) };
+  const checkProfile = () => (isFromEnvironment ? skipped(FROM_ENVIRONMENT) : describeProfile(session));
+  const stateServer = { label: 'State server', test: () => checkStateServer(session) };
   const found: Found = {};
   const dependsOnPrevious = true;
+  // The data of the sandbox is in the state directory.
+  const uses = ['State', 'State server'];
   return [
-    { id: 'node', label: 'Node', test: () => ok(nodeVersion) },
-    { id: 'config', label: 'Config', test: () => (skipReason ? skipped(skipReason) : checkConfig()) },
-    { id: 'state', label: 'State', test: checkState },
+    { label: 'Node', test: () => ok(nodeVersion) },
+    { label: 'Config', test: () => (skipReason ? skipped(skipReason) : checkConfig()) },
+    { label: 'State', test: checkState },
     ...(env['PETSTORE_STATE_URL'] ? [stateServer] : []),
-    {
-      id: 'profile',
-      label: 'Profile',
-      test: () => (isFromEnvironment ? skipped(FROM_ENVIRONMENT) : checkProfile(session)),
-      dependsOnPrevious,
-      uses: ['config'],
-    },
-    { id: 'base_url', label: 'Base URL', test: () => checkUrl(session, found), dependsOnPrevious },
-    { id: 'proxy', label: 'Proxy', test: () => checkProxy(session, found), dependsOnPrevious },
-    {
-      id: 'connection',
-      label: 'Connection',
-      test: () => checkConnection(session, found),
-      dependsOnPrevious,
-      // The data of the sandbox is in the state directory.
-      uses: ['state', 'state_server'],
-    },
-    { id: 'api_key', label: 'API key', test: () => checkApiKey(session, found), dependsOnPrevious },
-    { id: 'clock', label: 'Clock', test: () => (found.response ? checkClock(found.response) : skipped('no response')) },
+    { label: 'Profile', test: checkProfile, dependsOnPrevious, uses: ['Config'] },
+    { label: 'Base URL', test: () => checkUrl(session, found), dependsOnPrevious },
+    { label: 'Proxy', test: () => checkProxy(session, found), dependsOnPrevious },
+    { label: 'Connection', test: () => checkConnection(session, found), dependsOnPrevious, uses },
+    { label: 'API key', test: () => checkApiKey(session, found), dependsOnPrevious },
+    { label: 'Clock', test: () => (found.response ? checkClock(found.response) : skipped('no response')) },
   ];
 }
 
@@ -142,14 +131,10 @@ async function checkStateServer(session: Session): Promise<CheckResult> {
 }
 
 /** @throws PetstoreError `usage` if there is no profile of that name, `storage` */
-async function checkProfile(session: Session): Promise<CheckResult> {
-  const requested = requestedProfile(session.context.env, session.options.profile);
-  if (requested?.name === SANDBOX) return ok(`${SANDBOX} (built in)`);
-  const store = await session.profiles();
-  const name = requested?.name ?? store.active();
-  checkExists(name, store.names(), requested?.source);
-  store.get(name);
-  return ok(`${name} (${requested ? `from ${requested.source ?? '--profile'}` : 'active'})`);
+async function describeProfile({ context: { env }, options, profiles }: Session): Promise<CheckResult> {
+  const { profile } = await selectProfile(env, options.profile, profiles);
+  const requested = requestedProfile(env, options.profile);
+  return ok(`${profile} (${requested ? `from ${requested.source ?? '--profile'}` : 'active'})`);
 }
 
 /** @throws PetstoreError `auth` or `usage` if there is no valid URL */
@@ -161,7 +146,8 @@ async function checkUrl({ context, options, profiles }: Session, found: Found): 
 }
 
 /** @throws PetstoreError `usage` if the proxy is invalid */
-function checkProxy({ context }: Session, { url: { url } = { urlSource: 'sandbox' } }: Found): CheckResult {
+function checkProxy({ context }: Session, found: Found): CheckResult {
+  const url = found.url?.url;
   const proxy = url && proxyFor(new URL(url), context.env);
   return ok(proxy ? `${proxy.protocol}//${proxy.host}` : 'none');
 }

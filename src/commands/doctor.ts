@@ -35,11 +35,12 @@ const doctorAction: Action<object, readonly Check[]> = {
     const checks: Check[] = [];
     const { definitions, perform, skipped } = await import('./doctor-checks.ts');
     let failedCheck: string | undefined;
-    for (const { id, label, test, dependsOnPrevious, uses = [] } of definitions(session)) {
+    for (const { label, test, dependsOnPrevious, uses = [] } of definitions(session)) {
       const isSkipped = dependsOnPrevious && failedCheck !== undefined;
       const result = isSkipped ? skipped(`${failedCheck} failed`) : await perform(test, session);
       const kind = result.failure?.kind;
-      const cause = kind && checks.find((one) => uses.includes(one.id) && one.failure?.kind === kind);
+      const cause = kind && checks.find((one) => uses.includes(one.label) && one.failure?.kind === kind);
+      const id = label.toLowerCase().replace(' ', '_');
       const check: Check = { id, label, ...(cause ? skipped(`${cause.label} failed`) : result) };
       if (kind && dependsOnPrevious) failedCheck = cause?.label ?? label;
       checks.push(check);
