@@ -110,8 +110,12 @@ export const HELP_TOPICS = new Map([
   ['environment', 'environment'],
 ] as const);
 
-/** The environment variables that the program reads, apart from those that only set the default of a global option. */
+/** The environment variables that the program reads. */
 export const ENVIRONMENT = [
+  { name: 'PETSTORE_PROFILE', meaning: 'default of --profile' },
+  { name: 'PETSTORE_MAX_WAIT', meaning: 'default of --max-wait' },
+  { name: 'PETSTORE_MAX_RETRIES', meaning: 'default of --max-retries' },
+  { name: 'PETSTORE_TIMEOUT', meaning: 'default of --timeout' },
   { name: 'PETSTORE_API_KEY', meaning: 'API key; overrides a saved one' },
   { name: 'PETSTORE_API_KEY_COMMAND', meaning: 'command that prints the API key; see `petstore auth login --help`' },
   { name: 'PETSTORE_BASE_URL', meaning: 'base URL of the service, ending in /v1; overrides a saved one' },

@@ -12,10 +12,6 @@ import { ENVIRONMENT, EXIT_CODES, GLOBAL_OPTIONS, HELP_TOPICS } from '../referen
 import { unknownCommand } from '../usage-error.ts';
 
 const GLOBAL_FLAGS = GLOBAL_OPTIONS.map(({ flags }) => flags);
-const OPTION_VARIABLES = GLOBAL_OPTIONS.flatMap(({ flags, variable }) => {
-  if (variable === undefined || ENVIRONMENT.some(({ name }) => name === variable)) return [];
-  return [{ name: variable, meaning: `default of ${/--[\w-]+/.exec(flags)?.[0]}` }];
-});
 const SUCCESS = { code: 0, meaning: 'success' };
 // Wider text is hard to read, and narrower text hard to follow.
 const WIDEST = 100;
@@ -39,11 +35,8 @@ export async function help(program: Program, words: readonly string[], options: 
   layout.styleTitle = bold;
   layout.helpWidth = Math.max(NARROWEST, Math.min(WIDEST, stdout.columns || 80));
   if (topic === 'exitCodes') return `${layout.list('Exit codes:', exitCodeTerms(reference.exitCodes))}\n`;
-  if (topic)
-    return `${layout.list(
-      'Environment variables:',
-      reference.environment.map(({ name, meaning }) => [name, meaning]),
-    )}\n`;
+  const variables = ENVIRONMENT.map(({ name, meaning }): Term => [name, meaning]);
+  if (topic) return `${layout.list('Environment variables:', variables)}\n`;
   return layout.formatHelp(command, layout);
 }
 
@@ -118,7 +111,7 @@ export function describeCommands(command: Command) {
     examples,
     commands: leavesOf(command).map(describeCommand),
     globalOptions: globalOptionsOf(command).map(describeOption),
-    environment: [...OPTION_VARIABLES, ...ENVIRONMENT],
+    environment: ENVIRONMENT,
     exitCodes: [SUCCESS, ...Object.entries(EXIT_CODES).map(([kind, facts]) => ({ ...facts, kind }))],
   };
 }

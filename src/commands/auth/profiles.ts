@@ -90,9 +90,19 @@ interface ListedProfile {
 
 const COLUMNS: readonly Column<ListedProfile>[] = [
   { header: '  profile', value: ({ active, profile }) => `${active ? '*' : ' '} ${profile}` },
-  { header: 'url', value: urlCell, wrap: true },
-  { header: 'key', value: keyCell, wrap: true },
+  {
+    header: 'url',
+    value: ({ url, problem }) => (problem?.kind === 'storage' ? 'damaged' : cell(url?.url, url?.urlSource)),
+    wrap: true,
+  },
+  { header: 'key', value: ({ key }) => cell(key?.key && maskKey(key.key), key?.keySource), wrap: true },
 ];
+
+function cell(text: string | undefined, source: FoundKey['keySource'] | undefined): string {
+  if (source === 'sandbox') return 'built in';
+  if (source === 'command') return 'from a key command';
+  return `${text ?? '-'}${source === 'environment' ? ' (env)' : ''}`;
+}
 
 const statusAction: Action<object, readonly ListedProfile[]> = {
   async run({ context: { env, redactor }, options, profiles }) {
@@ -144,18 +154,6 @@ async function inspect(selected: Promise<SelectedProfile>): Promise<Omit<ListedP
 
 function damage(profiles: readonly ListedProfile[]): PetstoreError | undefined {
   return profiles.find(({ problem }) => problem?.kind === 'storage')?.problem;
-}
-
-function urlCell({ url, problem }: ListedProfile): string {
-  if (problem?.kind === 'storage') return 'damaged';
-  if (url?.urlSource === 'sandbox') return 'built in';
-  return `${url?.url ?? '-'}${url?.urlSource === 'environment' ? ' (env)' : ''}`;
-}
-
-function keyCell({ key }: ListedProfile): string {
-  if (key?.keySource === 'sandbox') return 'built in';
-  if (key?.keySource === 'command') return 'from a key command';
-  return `${key?.key ? maskKey(key.key) : '-'}${key?.keySource === 'environment' ? ' (env)' : ''}`;
 }
 
 export const logout = (): PetstoreCommand =>

@@ -2,6 +2,7 @@
 import type { Category } from '../../api/types.ts';
 import { invalidValue } from '../../check-options.ts';
 import { actionHandler, PetstoreCommand } from '../../command.ts';
+import type { Hint } from '../../errors.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import type { View } from '../../output/view.ts';
@@ -23,10 +24,8 @@ async function getCategory(session: Session, { id }: GetOptions, name?: string):
   if (id !== undefined && name !== undefined) {
     throw new PetstoreError('usage', 'NAME and --id cannot be combined', { hint: 'use one of them' });
   }
-  if (id === undefined && !name?.trim()) {
-    throw new PetstoreError('usage', `NAME is ${name === undefined ? 'required' : 'empty'}`, {
-      hint: 'pass a name, or an id with --id',
-    });
+  if (id === undefined && name === undefined) {
+    throw new PetstoreError('usage', 'NAME is required', { hint: 'pass a name, or an id with --id' });
   }
   if (id !== undefined && !/^\d{1,19}$/.test(id)) throw invalidValue(id, '--id', 'use a whole number');
   const { listed, flaw } = await (await session.api()).categories.list();
@@ -36,13 +35,14 @@ async function getCategory(session: Session, { id }: GetOptions, name?: string):
     throw new PetstoreError('service', `cannot tell whether ${what} exists: ${flaw.reason}`, { hint: flaw.hint });
   }
   if (found[0] && found.length === 1) return found[0];
-  const code = 'not_found';
-  if (found.length === 0) {
-    const hint = 'list the categories';
-    throw new PetstoreError('rejected', `${what} does not exist`, { code, hint, command: ['categories', 'list'] });
-  }
   const ids = found.map((one) => one.id).join(', ');
-  throw new PetstoreError('rejected', `${what} exists ${found.length} times (ids ${ids})`, { code, hint: 'use --id' });
+  throw found.length === 0
+    ? notFound(`${what} does not exist`, { hint: 'list the categories', command: ['categories', 'list'] })
+    : notFound(`${what} exists ${found.length} times (ids ${ids})`, { hint: 'use --id' });
+}
+
+function notFound(message: string, hint: Hint): PetstoreError {
+  return new PetstoreError('rejected', message, { code: 'not_found', ...hint });
 }
 
 export const get = (): PetstoreCommand =>
