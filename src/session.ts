@@ -145,7 +145,7 @@ export class Session {
 
 function keyHint({ profile, keySource, keyCommand }: Credentials): Hint {
   if (keySource === 'environment') return { hint: 'set PETSTORE_API_KEY to a valid key' };
-  if (keyCommand) return { hint: `make the key command from ${keyCommand.source} print a valid key` };
+  if (keyCommand) return { hint: `make ${keyCommand.source} print a valid key` };
   return { hint: 'save a valid key', command: ['auth', 'login', '-p', profile] };
 }
 

@@ -26,7 +26,7 @@ export interface Credentials {
   readonly keyCommand?: KeyCommand | undefined;
 }
 
-/** The command that prints the key, and where it is configured. */
+/** The command that prints the key, and what has it: a profile or a variable. */
 interface KeyCommand {
   readonly line: string;
   readonly source: string;
@@ -172,7 +172,10 @@ export function findKey({ profile, env, stored }: SelectedProfile, { origin, url
     const message = `the API key of ${source} is for ${itsHost} and is not sent to ${origin}`;
     throw new PetstoreError('auth', message, { hint });
   }
-  if (stored.keyCommand !== undefined) return { keyCommand: { line: stored.keyCommand, source }, keySource: 'command' };
+  if (stored.keyCommand !== undefined) {
+    const keyCommand = { line: stored.keyCommand, source: `the key command from ${source}` };
+    return { keyCommand, keySource: 'command' };
+  }
   return { key: checkKey(stored.key, source, loginHint(profile)), keySource: 'stored' };
 }
 

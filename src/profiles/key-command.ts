@@ -20,7 +20,7 @@ export type KeyCommandContext = Pick<Context, 'env' | 'clock' | 'signal' | 'reda
 /**
  * Runs the command without a shell; its stdin is empty, so that it cannot consume the input of a loop. Its stderr is shown
  * after it has ended, when a key in it can be redacted.
- * @param source the option, variable or profile that has the command
+ * @param source what has the command: an option, a variable or a profile
  * @returns the first line of its stdout
  * @throws PetstoreError `auth` if it fails, takes longer than 30 s or prints no valid key, `interrupted`
  */
@@ -29,12 +29,15 @@ export async function runKeyCommand(commandLine: string, source: string, context
   const { clock, signal, redactor, platform } = context;
   // Messages name the program only: its arguments may contain a token.
   const name = `key command \`${escapeControls(program)}\``;
-  const hint = hintFor(commandLine, source, platform);
+  const inShell = `use ${platform === 'win32' ? 'cmd /c COMMAND' : "sh -c 'COMMAND'"} to run it in a shell`;
+  const hint = needsShell(commandLine) ? inShell : correct(source);
+  const failed = (why: string, remedy = hint) => new PetstoreError('auth', `${name} failed (${why})`, { hint: remedy });
   const notStarted = (error: unknown): PetstoreError => {
-    if (!isMissing(error)) return new PetstoreError('auth', `${name} failed (${systemReason(error)})`, { hint });
+    const { code = '' } = error as NodeJS.ErrnoException;
+    // Windows reports EINVAL for a .cmd file, which cmd.exe runs.
+    if (!/^(?:ENOENT|EINVAL)$/.test(code)) return failed(systemReason(error));
     if (looksLikeKey(program)) return misplacedKey(source);
-    const ofWindows = platform === 'win32' ? 'use cmd /c COMMAND to run a .cmd or .bat file' : hint;
-    return new PetstoreError('auth', `${name} failed (command not found)`, { hint: ofWindows });
+    return failed('command not found', platform === 'win32' ? inShell : hint);
   };
   signal.throwIfAborted();
   const child = start(program, args, context.env, notStarted);
@@ -56,7 +59,7 @@ export async function runKeyCommand(commandLine: string, source: string, context
     if (/^[\x21-\x7e]+$/.test(key)) redactor.add(key);
     const shown = escapeControls(stderr(), '\n');
     if (shown !== '') await context.stderr.write(shown.endsWith('\n') ? shown : `${shown}\n`);
-    if (failure !== undefined) throw new PetstoreError('auth', `${name} failed (${failure})`, { hint });
+    if (failure !== undefined) throw failed(failure);
     if (key === '') throw new PetstoreError('auth', `${name} printed nothing`, { hint });
     return checkKey(key, name, hint);
   } finally {
@@ -75,23 +78,23 @@ export function parseKeyCommand(commandLine: string, source: string): string[] {
   const words = parseArgsStringToArgv(commandLine);
   if (/^(?:[spr]k|sandbox)_/.test(words[0] ?? '')) throw misplacedKey(source);
   if (words.length > 0) return words;
-  throw new PetstoreError('auth', `${commandOf(source)} is empty`, { hint: hintFor('', source) });
+  throw new PetstoreError('auth', `${source} is empty`, { hint: correct(source) });
 }
 
 // The error must not contain the key.
 function misplacedKey(source: string): PetstoreError {
-  const hint = source === '--key-command' ? 'pipe the key to stdin' : hintFor('', source);
-  return new PetstoreError('auth', `${commandOf(source)} looks like an API key`, { hint });
+  const hint = source === '--key-command' ? 'pipe the key to stdin' : correct(source);
+  return new PetstoreError('auth', `${source} looks like an API key`, { hint });
 }
 
-const commandOf = (source: string): string =>
-  source.startsWith('profile') ? `the key command from ${source}` : source;
+function correct(source: string): string {
+  return `correct ${source} so that it prints only the API key`;
+}
 
-function hintFor(commandLine: string, source: string, platform?: string): string {
+// Whether the command line uses the syntax of a shell, but does not name one.
+function needsShell(commandLine: string): boolean {
   const isShell = /^\S*(?:sh|cmd|powershell)(?:\.exe)?"?\s/i.test(commandLine);
-  if (isShell || !/[|$<>&`]/.test(commandLine))
-    return `correct ${commandOf(source)} so that it prints only the API key`;
-  return `use ${platform === 'win32' ? 'cmd /c COMMAND' : "sh -c 'COMMAND'"} to run it in a shell`;
+  return !isShell && /[|$<>&`]/.test(commandLine);
 }
 
 function start(program: string, args: readonly string[], all: Context['env'], notStarted: (error: unknown) => Error) {
@@ -102,11 +105,6 @@ function start(program: string, args: readonly string[], all: Context['env'], no
     // Some errors are thrown, such as ENOTDIR, and EINVAL for a .cmd file on Windows; the event `error` reports the others.
     throw notStarted(error);
   }
-}
-
-// Windows reports EINVAL for a .cmd file, which needs cmd.exe.
-function isMissing(error: unknown): boolean {
-  return /^(?:ENOENT|EINVAL)$/.test((error as NodeJS.ErrnoException).code ?? '');
 }
 
 // Reads everything, since a full pipe would block the command, but keeps only the beginning.

@@ -148,7 +148,7 @@ test.each<[...Row, follow: () => unknown]>([
     () => [print(BAD)(), set({ PETSTORE_API_KEY_COMMAND: printer() })()],
     'api GET categories',
     3,
-    'make the key command from PETSTORE_API_KEY_COMMAND print a valid key',
+    'make PETSTORE_API_KEY_COMMAND print a valid key',
     print(GOOD),
   ],
   [

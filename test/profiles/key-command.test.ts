@@ -21,7 +21,7 @@ function script(code: string): string {
 /** @returns the key, and the stderr that was shown */
 async function run(commandLine: string, options: WorldOptions = {}): Promise<readonly [string, string]> {
   const context = world([], options);
-  const key = await runKeyCommand(commandLine, 'profile "production"', context);
+  const key = await runKeyCommand(commandLine, 'the key command from profile "production"', context);
   return [key, context.stderr.text()];
 }
 
@@ -54,7 +54,7 @@ test.runIf(hasShell).each([
 ])('the stderr of a key command that %s is shown without the key', async (_what, code) => {
   const context = world([]);
   const line = `sh -c 'set -x; KEY=sk_secret_0123456789; echo "$KEY"; exit ${code}'`;
-  await runKeyCommand(line, 'profile "production"', context).catch(() => undefined);
+  await runKeyCommand(line, '--key-command', context).catch(() => undefined);
   expect(context.stderr.text()).toContain('+ KEY=[redacted]\n');
   expect(context.stderr.text()).not.toContain('secret');
 });
@@ -95,7 +95,7 @@ test.each([
 });
 
 test.each([
-  ['no-such-program --x', 'win32', 'use cmd /c COMMAND to run a .cmd or .bat file'],
+  ['no-such-program --x', 'win32', 'use cmd /c COMMAND to run it in a shell'],
   [`${node} -p "'a key'" | cat`, 'linux', "use sh -c 'COMMAND' to run it in a shell"],
   [`${node} -p "'a key'" | cat`, 'win32', 'use cmd /c COMMAND to run it in a shell'],
   ["sh -c 'exit 1 | false'", 'linux', 'correct PETSTORE_API_KEY_COMMAND so that it prints only the API key'],
