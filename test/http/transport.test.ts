@@ -17,7 +17,7 @@ type Attempt = Partial<Parameters<Transport['send']>[1]>;
 function open(baseUrl: string, env = {}) {
   const transport = createTransport({ baseUrl, key: KEY, version: '1.2.3', env, now: Date.now });
   return (request = GET, how: Attempt = {}): Promise<HttpResponse> =>
-    transport.send(request, { timeoutMs: 5000, signal: new AbortController().signal, ...how });
+    transport.send(request, { timeoutMs: 30_000, signal: new AbortController().signal, ...how });
 }
 
 const send = (baseUrl: string, request = GET, how: Attempt = {}, env = {}) => open(baseUrl, env)(request, how);
@@ -33,6 +33,17 @@ async function serve(onRequest: (socket: Socket) => unknown) {
   const server = await startHttpFake(() => onRequest);
   onTestFinished(server.close);
   return server;
+}
+
+/** Ends the time of an attempt once its head has arrived, without a real wait. */
+function timeoutAfterHead(heads: Head[] = []): Attempt {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const onHead = (head: Head): void => {
+    heads.push(head);
+    setImmediate(() => vi.advanceTimersByTime(60_000));
+  };
+  return { timeoutMs: 60_000, onHead };
 }
 
 const responding = (bytes: Buffer | string) => serve((socket) => socket.end(bytes));
@@ -68,18 +79,10 @@ test('early hints before a response are ignored, and a connection that is kept o
 
 test('a response whose body stalls is a timeout with a head, which is reported when it arrives', async () => {
   const { url } = await serve((socket) => socket.write('HTTP/1.1 200 OK\r\n\r\n['));
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const heads: number[] = [];
-  const onHead = ({ status }: Head): void => {
-    heads.push(status);
-    setImmediate(() => vi.advanceTimersByTime(60_000));
-  };
-  expect(await failure(url, GET, { timeoutMs: 60_000, onHead })).toMatchObject({
-    reason: 'timeout',
-    head: { status: 200 },
-  });
-  expect(heads).toEqual([200]);
+  const heads: Head[] = [];
+  const failed = await failure(url, GET, timeoutAfterHead(heads));
+  expect(failed).toMatchObject({ reason: 'timeout', head: { status: 200 } });
+  expect(heads.map(({ status }) => status)).toEqual([200]);
 });
 
 test('a request whose connection is never established times out and counts as not sent', async () => {
@@ -97,10 +100,12 @@ const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(do
 test('20 sequential requests use two connections, and a request after half a second opens a third', async () => {
   const { url, connections } = await serve((socket) => socket.write(CREATED));
   const create = open(url);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
   for (let n = 0; n < 20; n++) await create(POST);
   // undici frees a connection one turn of the event loop after its response, so an early request opens a second one.
   expect(connections()).toBe(2);
-  await pause(600);
+  vi.advanceTimersByTime(600);
   await create(POST);
   expect(connections()).toBe(3);
 });
@@ -143,12 +148,12 @@ test.each<[string, status: string, reason: string, (socket: Socket) => unknown]>
   ['lost', '500 Error', 'complete', (socket) => socket.destroySoon()],
   ['stalled', '201 Created', 'timeout', (socket) => socket.resume()],
   ['lost', '302 Found', 'reset', (socket) => socket.destroySoon()],
-])('without its %s body, a response with the status %s is %s', async (_what, status, reason, proceed) => {
+])('without its %s body, a response with the status %s is %s', async (what, status, reason, proceed) => {
   const { url } = await serve((socket) => {
     socket.write(`${head(`${status}\r\nContent-Length: 99`)}{`);
     proceed(socket);
   });
-  const sent = send(url, POST, { timeoutMs: 500 }).catch((error: unknown) => error);
+  const sent = send(url, POST, what === 'stalled' ? timeoutAfterHead() : {}).catch((error: unknown) => error);
   expect(await sent).toMatchObject(reason === 'complete' ? { status: Number.parseInt(status, 10) } : { reason });
 });
 
