@@ -15,7 +15,8 @@ let findings: Findings;
 beforeAll(async () => {
   simulator = await Simulator.build(tempDir());
   findings = await simulator.worlds(1, 150);
-}, 120_000);
+  // Ends only a hang: the time depends on the load of the machine.
+}, 900_000);
 
 test('no invariant is violated in 150 short worlds with faults', () => {
   expect(findings.found).toEqual([]);
