@@ -27,13 +27,22 @@ function isCategory(value: unknown): boolean {
   return (Number.isSafeInteger(id) || typeof id === 'bigint') && typeof name === 'string';
 }
 
+// Valid JSON in which some fields are missing or have another type.
+const mostly = (arbitrary: fc.Arbitrary<unknown>) =>
+  fc.oneof({ weight: 4, arbitrary }, fc.jsonValue(), fc.constant(undefined));
+const category = fc.record({ id: mostly(fc.nat()), name: mostly(fc.string()), description: mostly(fc.string()) });
+const json = (value: fc.Arbitrary<unknown>): fc.Arbitrary<Buffer> =>
+  value.map((one) => Buffer.from(JSON.stringify(one)));
+
 test('a mutated body is decoded to categories or fails with the kind of its request and status', async () => {
   const cases = fc.oneof(
     fc.tuple(mutated([LIST, `[${ONE}]`, '[]']), fc.constant(200), fc.constant('service')),
-    fc.tuple(mutated([ONE]), fc.constant(201), fc.constant('unknown_outcome')),
+    fc.tuple(json(fc.array(category, { maxLength: 3 })), fc.constant(200), fc.constant('service')),
+    fc.tuple(fc.oneof(mutated([ONE]), json(category)), fc.constant(201), fc.constant('unknown_outcome')),
     fc.tuple(mutated([ERROR]), fc.constantFrom(400, 404), fc.constant('rejected')),
     fc.tuple(mutated([ERROR]), fc.constant(401), fc.constant('auth')),
   );
+  let decoded = 0;
   await fc.assert(
     fc.asyncProperty(cases, async ([body, status, kind]) => {
       const { list, create } = createApi(responding(status, body)).categories;
@@ -42,11 +51,14 @@ test('a mutated body is decoded to categories or fails with the kind of its requ
           expect(error).toMatchObject({ name: 'PetstoreError', kind });
         },
       );
-      if (![result ?? []].flat().every(isCategory)) throw new Error('not categories');
+      const categories = [result ?? []].flat();
+      if (!categories.every(isCategory)) throw new Error('not categories');
+      if (categories.length > 0) decoded++;
       stringifyJson(result);
     }),
-    { numRuns: 5000 },
+    { numRuns: 3000 },
   );
+  expect(decoded).toBeGreaterThan(100);
 });
 
 const part = fc.constantFrom(
@@ -80,14 +92,16 @@ test('a malformed path is rejected or stays below the base URL', () => {
 });
 
 test('a malformed base URL is rejected, or uses https or a loopback host and is stable when parsed again', () => {
-  const piece = fc.oneof(
-    part,
-    fc.constantFrom('https://', 'http://', 'localhost', '127.0.0.1', '/v1', '127.1', '0x7f.1', '::1'),
-  );
+  const schemes = fc.constantFrom('https://', 'http://', 'HTTPS://', 'https:/');
+  const hosts = fc.constantFrom('localhost', '127.0.0.1', '127.1', '0x7f.1', '[::1]', '::1', 'api.example:8443', '');
+  const malformed = fc.oneof({ weight: 2, arbitrary: fc.constant('') }, part);
+  const urls = fc.tuple(schemes, malformed, hosts, malformed, fc.constantFrom('/v1', '/v1/', ''), malformed);
+  let accepted = 0;
   fc.assert(
-    fc.property(fc.array(piece, { maxLength: 7 }), (parts) => {
+    fc.property(urls, (parts) => {
       const parsed = parseBaseUrl(parts.join(''));
       if ('problem' in parsed) return;
+      accepted++;
       const url = new URL(parsed.url);
       const loopback = /^(?:127\.[\d.]+|localhost|\[::1\])$/.test(url.hostname);
       const extra = url.username + url.password + url.search + url.hash;
@@ -97,6 +111,7 @@ test('a malformed base URL is rejected, or uses https or a loopback host and is 
       if (!url.pathname.endsWith('/v1')) throw new Error(parsed.url);
       expect(parseBaseUrl(parsed.url)).toEqual(parsed);
     }),
-    { numRuns: 20_000 },
+    { numRuns: 5000 },
   );
+  expect(accepted).toBeGreaterThan(200);
 });
