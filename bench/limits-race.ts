@@ -66,7 +66,7 @@ export async function runRace(race: Race, startWorker: StartWorker): Promise<Res
     });
     await allReady(children);
     await untilWindowBegins(service);
-    ended = (await Promise.all(children.map((child) => go(child, race.patienceMs ?? 300_000)))).filter(Boolean).length;
+    ended = (await Promise.all(children.map((child) => go(child, race.patienceMs ?? 600_000)))).filter(Boolean).length;
   }
   stop();
   await server.close();
@@ -80,9 +80,9 @@ function shares({ requests, processes }: Race): number[] {
   return Array.from({ length: processes }, (_, index) => Math.floor((requests + index) / processes));
 }
 
-// Waits until a brief fixed window begins, so that the first burst of every client fits into one window.
+// Waits until a fixed window begins, so that the first burst of every client fits into one window.
 async function untilWindowBegins({ windowMs, mode, skewMs = 0 }: LimitServerOptions): Promise<void> {
-  if (mode !== 'fixed' || windowMs > 10_000) return;
+  if (mode !== 'fixed') return;
   const now = Date.now() + skewMs;
   await new Promise((resolve) => setTimeout(resolve, (Math.floor(now / windowMs) + 1) * windowMs - now + 50));
 }
