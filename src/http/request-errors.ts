@@ -152,9 +152,6 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
 function rejectionHint({ method, path, categoryName }: HttpRequest, response: HttpResponse): Hint | undefined {
   const { status, headers, body } = response;
   if (status === 404 || status === 405) {
-    // The mock server Prism serves the paths of a document as they are, without the /v1 that ends a base URL.
-    if (Buffer.from(body).includes('stoplight.io/prism/errors'))
-      return { hint: 'prefix the paths in the OpenAPI document of the mock server with /v1' };
     if (path === '/categories') return CHECK_URL;
     const allowed: readonly string[] = status === 405 ? (headers['allow']?.match(/\b[A-Z]{1,20}\b/g) ?? []) : [];
     if (allowed.length > 0 && !allowed.includes(method))

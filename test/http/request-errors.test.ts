@@ -76,7 +76,6 @@ test("the error of a response has the service's code, message and status, with c
 
 // Our clock says midnight.
 const [SEVEN, EIGHT] = ['07', '08'].map((hour) => `Thu, 01 Jan 1970 ${hour}:00:00 GMT`) as [string, string];
-const PRISM = '{"type":"https://stoplight.io/prism/errors#NO_PATH_MATCHED_ERROR"}';
 
 test.each<[status: number, body: string, headers: HttpResponse['headers'], message: string, hint: string | undefined]>([
   // GitHub's secondary limit, with and without a wait, the service itself, and two firewalls.
@@ -90,7 +89,6 @@ test.each<[status: number, body: string, headers: HttpResponse['headers'], messa
   [503, '', {}, 'server error', 'try again later'],
   [304, '', {}, 'unexpected status', undefined],
   [204, '', {}, 'unexpected status', 'check the base URL'],
-  [404, PRISM, {}, 'rejected', 'prefix the paths in the OpenAPI document of the mock server with /v1'],
   [404, '', {}, 'rejected', 'check the base URL'],
   [405, '', { allow: 'POST' }, 'rejected', 'check the base URL'],
   [408, '', {}, 'the service timed out (408)', LATER],
