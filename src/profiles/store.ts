@@ -55,8 +55,7 @@ export function checkExists(
   if (names.includes(name)) return;
   const available = `available profiles: ${names.map((one) => `"${one}"`).join(', ')}`;
   if (looksLikeKey(name)) throw keyAsProfileError(source, `; ${available}`);
-  const longer = names.filter((one) => one.startsWith(name));
-  const match = longer.length === 1 ? longer[0] : closestMatch(name, names);
+  const match = closestMatch(name, names);
   const message = `profile "${name}"${suffix(source)} does not exist; ${available}`;
   throw new PetstoreError('usage', message, { hint: match ? `did you mean "${match}"?` : hint });
 }
