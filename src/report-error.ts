@@ -8,7 +8,7 @@ import { loadStyle } from './output/render.ts';
 import { stateDirIfAny } from './profiles/paths.ts';
 import { withoutTypedKeys } from './redact.ts';
 import type { GlobalOptions } from './reference.ts';
-import { createCommandFormatter } from './shell-quote.ts';
+import { formatCommand } from './shell-quote.ts';
 
 type ReportOptions = Pick<GlobalOptions, 'profile' | 'json' | 'verbose' | 'color'>;
 
@@ -34,8 +34,7 @@ export async function reportError(error: unknown, context: Context, options: Rep
 export function completeHint(error: PetstoreError, context: Context, profile: string | undefined): PetstoreError {
   const { kind, message } = error;
   const { hint, command } = error.details;
-  const formatCommand = createCommandFormatter(context, profile);
-  const full = command ? `run ${formatCommand(...command)} to ${hint}` : hint;
+  const full = command ? `run ${formatCommand(command, profile, context)} to ${hint}` : hint;
   if (kind !== 'usage') return rephrase(error, message, full);
   return rephrase(error, withoutTypedKeys(message, context.args), full && withoutTypedKeys(full, context.args));
 }

@@ -3,16 +3,13 @@ import type { Context } from './context.ts';
 
 type ShellContext = Pick<Context, 'platform' | 'env'>;
 
-/** Formats a command line: `petstore`, the words quoted for the shell, and the profile that was typed, in backquotes. */
-export type FormatCommand = (...words: readonly string[]) => string;
-
-/** @param profile the value of `-p`, which is added to each command */
-export function createCommandFormatter(context: ShellContext, profile: string | undefined): FormatCommand {
-  const typed = profile === undefined ? [] : ['-p', profile];
-  return (...words) => {
-    const own = words.some((word) => /^(?:-p|--profile|--help$|--version$)/.test(word)) ? [] : typed;
-    return `\`petstore ${[...words, ...own].map((word) => quoteForShell(word, context)).join(' ')}\``;
-  };
+/**
+ * Formats a command line: `petstore` and the words, quoted for the shell, in backquotes.
+ * @param profile the value of `-p`, which is added unless the words name a profile
+ */
+export function formatCommand(words: readonly string[], profile: string | undefined, context: ShellContext): string {
+  const typed = profile === undefined || words.includes('-p') ? [] : ['-p', profile];
+  return `\`petstore ${[...words, ...typed].map((word) => quoteForShell(word, context)).join(' ')}\``;
 }
 
 /** Formats the assignment of an environment variable. */
