@@ -70,10 +70,8 @@ Register-ArgumentCompleter -Native -CommandName petstore -ScriptBlock {
 
 const SCRIPTS = { bash: BASH, zsh: ZSH, fish: FISH, powershell: POWERSHELL };
 
-type Shell = keyof typeof SCRIPTS;
-
-const scriptAction: Action<object, { readonly shell: Shell; readonly script: string }> = {
-  run: async (_session, _options, shell) => ({ shell: shell as Shell, script: SCRIPTS[shell as Shell] }),
+const scriptAction: Action<object, { readonly shell: string; readonly script: string }> = {
+  run: async (_session, _options, shell = '') => ({ shell, script: SCRIPTS[shell as keyof typeof SCRIPTS] }),
   view: { text: ({ script }) => [script] },
 };
 
@@ -133,7 +131,7 @@ function subcommandsOf(command: Command): readonly string[] {
 export const completion = (): PetstoreCommand =>
   new PetstoreCommand('completion')
     .description('print a completion script for a shell')
-    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish', 'powershell']))
+    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SCRIPTS)))
     .sections({
       notes: `Completes commands, options, their values, profile names and files. The script calls petstore, so you don't need to
 regenerate it after an upgrade. To enable completion permanently, add the command to the

@@ -126,7 +126,11 @@ async function checkStateServer(session: Session): Promise<CheckResult> {
     return warning(`${detail}; it may delete the quota (${policy})`, 'set `maxmemory-policy noeviction` on the server');
   } catch (error) {
     if (!(error instanceof PetstoreError) || error.kind !== 'storage') throw error;
-    throw rephrase(error, error.message, 'start the state server, or correct PETSTORE_STATE_URL');
+    const mayLackTls = server.tls && /(?:timed out|connection closed)$/.test(error.message);
+    const hint = mayLackTls
+      ? 'use redis:// if the server does not use TLS'
+      : 'start the state server, or correct PETSTORE_STATE_URL';
+    throw rephrase(error, error.message, hint);
   }
 }
 

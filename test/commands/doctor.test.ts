@@ -66,6 +66,7 @@ interface More {
 
 const commanded = (url: string) => ({ PETSTORE_BASE_URL: url, PETSTORE_API_KEY_COMMAND: 'no-such-program --token a' });
 const withState = (url: string) => ({ ...at(url), PETSTORE_STATE_URL: 'redis://127.0.0.1:9' });
+const withTls = (url: string) => ({ ...at(url), PETSTORE_STATE_URL: `rediss://${new URL(url).host}` });
 const savedUrl = (url: string): [string, string] => ['profile-production.json', JSON.stringify({ url })];
 const damaged = (): [string, string] => ['profile-staging.json', '{"key": "sk_secret_'];
 const named = (name: string) => () => ({ PETSTORE_PROFILE: name });
@@ -105,6 +106,7 @@ test.each<
   ],
   ['an empty key and a saved URL', () => ({ PETSTORE_API_KEY: '' }), 3, 'api_key', 'is empty', '', { file: savedUrl }],
   ['a damaged profile', named('staging'), 9, 'profile', 'profile-staging.json', '', { file: damaged }],
+  ['a state server without TLS', withTls, 9, 'state_server', '', 'use redis:// if the server does not use TLS'],
   ['a closed state server', withState, 9, 'state_server', '', 'start the state server, or correct PETSTORE_STATE_URL'],
 ])(
   'doctor with %s reports one failed check',

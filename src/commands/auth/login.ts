@@ -58,7 +58,7 @@ const loginAction: Action<LoginOptions, LoginResult> = {
     }
     const stored = store.get(profile);
     if (stored === undefined && looksLikeKey(profile)) throw keyAsProfileError();
-    const url = findUrl(env, stored, urlOption) ?? (await askForUrl(session, profile));
+    const url = givenUrl(env, stored, urlOption) ?? (await askForUrl(session, profile));
     const key =
       keyCommand === undefined ? await readKey(session, profile) : await runCommand(session, keyCommand, verified);
     if (key && verified) await verify(session, profile, url, key);
@@ -102,7 +102,7 @@ function activateIfNeeded(store: ProfileStore, profile: string): boolean {
   return true;
 }
 
-function findUrl(env: Environment, stored?: StoredProfile, option?: string): Input<BaseUrl> | undefined {
+function givenUrl(env: Environment, stored?: StoredProfile, option?: string): Input<BaseUrl> | undefined {
   if (option !== undefined) return { value: checkBaseUrl(option, '--url'), hint: 'check --url' };
   const own = environmentUrl(env);
   if (own) return { value: own, hint: 'check PETSTORE_BASE_URL' };
