@@ -81,9 +81,15 @@ export function parseKeyCommand(commandLine: string, source: string): string[] {
   throw new PetstoreError('auth', `${source} is empty`, { hint: correct(source) });
 }
 
+/** By the source of the key command. */
+const HINTS_FOR_A_KEY = new Map([
+  ['--key-command', 'pipe the key to stdin'],
+  ['PETSTORE_API_KEY_COMMAND', 'set PETSTORE_API_KEY to the key'],
+]);
+
 // The error must not contain the key.
 function misplacedKey(source: string): PetstoreError {
-  const hint = source === '--key-command' ? 'pipe the key to stdin' : correct(source);
+  const hint = HINTS_FOR_A_KEY.get(source) ?? correct(source);
   return new PetstoreError('auth', `${source} looks like an API key`, { hint });
 }
 

@@ -98,6 +98,7 @@ test.each([
   ['no-such-program --x', 'win32', 'use cmd /c COMMAND to run it in a shell'],
   [`${node} -p "'a key'" | cat`, 'linux', "use sh -c 'COMMAND' to run it in a shell"],
   [`${node} -p "'a key'" | cat`, 'win32', 'use cmd /c COMMAND to run it in a shell'],
+  ['pk_live_0123456789abcdef', 'linux', 'set PETSTORE_API_KEY to the key'],
   ["sh -c 'exit 1 | false'", 'linux', 'correct PETSTORE_API_KEY_COMMAND so that it prints only the API key'],
 ])('the hint after the key command %j on %s is to %s', async (line, platform, hint) => {
   const context = world([], { platform });
