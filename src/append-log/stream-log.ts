@@ -59,7 +59,7 @@ export interface StreamOptions<State> {
   /** The log is rotated when it has this many entries, and at multiples. */
   readonly rotateAt: number;
   /** Called with the previous state after reducing again from the head: known records may be missing now. */
-  readonly onReset?: (before: State) => void;
+  readonly onReset?: (before: State, now: number) => void;
 }
 
 type Entry = readonly [id: string, fields: readonly string[]];
@@ -164,7 +164,7 @@ export class StreamLog<State> implements Log<State> {
       this.#text = fields[3] ?? '';
       this.#apply(fields);
     }
-    if (fromHead && before) this.#options.onReset?.(before);
+    if (fromHead && before) this.#options.onReset?.(before, this.#options.clock.now() + this.clockOffsetMs);
   }
 
   #apply([, at, , text = '', , snapshot]: readonly string[]): void {

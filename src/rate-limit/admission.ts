@@ -14,8 +14,9 @@ const GRANTED: Admission = { granted: true, probe: false };
 const PROBE: Admission = { granted: true, probe: true };
 const PENDING: Denied = { granted: false, reason: 'pending' };
 
-/** Whether one more request may be sent at `t`. Changes nothing. */
-export function admit(state: KeyState, t: number): Admission {
+/** Whether one more request may be sent now. Changes nothing. */
+export function admit(state: KeyState, now: number): Admission {
+  const t = Math.max(now, state.time);
   const block = activeBlock(state, t);
   const awaited = awaitedTickets(state, t);
   if (block) return { granted: false, reason: 'blocked', until: block.until };
@@ -31,13 +32,13 @@ function isProbeDue({ needsProbe, window }: KeyState, t: number): boolean {
 }
 
 // Late requests may count in the next window, so the probe and they must fit into it.
-function fitsBesideProbe({ reported }: KeyState, awaited: number): boolean {
-  return awaited < (reported?.limit ?? 1);
+function fitsBesideProbe({ window }: KeyState, awaited: number): boolean {
+  return awaited < (window?.limit ?? 1);
 }
 
 // Only an open window decides, until a refusal that it does not explain.
-function mostInFlight({ window, concurrency }: KeyState): number {
-  return window && !concurrency.wasRefused ? Number.POSITIVE_INFINITY : Math.floor(concurrency.limit);
+function mostInFlight({ window, concurrency, hasHiddenLimit }: KeyState): number {
+  return window && !hasHiddenLimit ? Number.POSITIVE_INFINITY : Math.floor(concurrency);
 }
 
 // Requests without a response may have counted.
@@ -54,8 +55,9 @@ function admitTo(window: Window, awaited: number, unanswered: number): Admission
   return isUsedUp ? { granted: false, reason: 'window', until: windowEnd(window) } : PENDING;
 }
 
-/** Whether a ticket still allows its request at `t`: no response since, and no other process, relies on it not being sent. */
-export function stillGranted(state: KeyState, id: string, t: number): boolean {
+/** Whether a ticket still allows its request now: no response since, and no other process, relies on it not being sent. */
+export function stillGranted(state: KeyState, id: string, now: number): boolean {
+  const t = Math.max(now, state.time);
   const ticket = state.tickets[id];
   // An overdue ticket delays no other request, so its request might be one too many.
   if (ticket === undefined || t > ticket.overdueAt || activeBlock(state, t)) return false;

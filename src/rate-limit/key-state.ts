@@ -1,6 +1,5 @@
 // The state of one key, which all processes share. It is plain JSON and its own snapshot.
-import type { Concurrency } from './concurrency.ts';
-import { initialConcurrency } from './concurrency.ts';
+import type { ProcessRef } from '../append-log/process-liveness.ts';
 import type { BlockReason } from './ledger-record.ts';
 import type { Window } from './window.ts';
 
@@ -8,13 +7,11 @@ export interface Ticket {
   /** The number of its record, which orders requests and responses. */
   readonly seq: number;
   readonly at: number;
-  /** Until then other requests wait for its response. */
+  /** Until then its request may be sent, and other requests wait for its response. */
   readonly overdueAt: number;
-  /** Until then its request may be sent, and its response may arrive. */
+  /** Until then its response may arrive. */
   readonly expires: number;
-  readonly pid: number;
-  readonly start: string;
-  readonly host: string;
+  readonly holder: ProcessRef;
   /** Whether it was sent alone, to learn what is left. */
   readonly probe: boolean;
 }
@@ -44,17 +41,16 @@ export interface KeyState {
   block?: Block | undefined;
   /** Whether no request has succeeded since the start or the last refusal, so nothing is known of what is left. */
   needsProbe: boolean;
-  /** The last limit that was reported, and when. */
-  reported?: { readonly limit: number | undefined; readonly at: number } | undefined;
-  concurrency: Concurrency;
+  /** The most requests in flight at once; its whole part counts. */
+  concurrency: number;
+  /** Whether a request was ever refused although no window explains it: from then on, an open window does not suffice. */
+  hasHiddenLimit: boolean;
 }
 
-const LONG_AGO = -8.64e15;
-
 export function initialState(): KeyState {
-  const unknown = { window: undefined, daily: undefined, block: undefined, reported: undefined };
-  const requests = { time: LONG_AGO, seq: 0, tickets: {}, unanswered: [], countedUntil: LONG_AGO };
-  return { ...unknown, ...requests, needsProbe: true, concurrency: initialConcurrency() };
+  const unknown = { window: undefined, daily: undefined, block: undefined };
+  const requests = { time: 0, seq: 0, tickets: {}, unanswered: [], countedUntil: 0 };
+  return { ...unknown, ...requests, needsProbe: true, concurrency: 1, hasHiddenLimit: false };
 }
 
 /** The block at `t`, if it has not ended. */

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { LogOptions } from '../append-log/file-log.ts';
 import { mkdirSwept } from '../append-log/mkdirp.ts';
 import type { LogFs } from '../append-log/segments.ts';
-import { systemReason } from '../errors.ts';
 import { LEDGER_VERSION } from './rules.ts';
 
 export interface LedgerFileOptions {
@@ -30,14 +29,6 @@ export function ledgerFile(options: LedgerFileOptions): LogOptions {
   // A rotating key has one ledger for each token.
   mkdirSwept(dir);
   return { dir, name: `ledger-${LEDGER_VERSION}`, rotateAtBytes: ROTATE_AT_BYTES, fs };
-}
-
-export function unsharedWarning({ stateDir }: LedgerFileOptions, error: unknown): string {
-  const problem =
-    stateDir === undefined
-      ? 'cannot determine the home directory'
-      : `cannot write to ${stateDir} (${systemReason(error)})`;
-  return `${problem}; the rate limit is not shared with other processes`;
 }
 
 /** Names a key's ledger by a hash, which reveals neither the key nor the base URL. */

@@ -28,8 +28,8 @@ function parsed(text: string): unknown {
 
 function isSnapshot(value: unknown): value is { readonly state: KeyState } {
   if (!isObject(value) || value['kind'] !== 'snapshot' || !isObject(value['state'])) return false;
-  const { tickets, unanswered, concurrency } = value['state'];
-  return isObject(tickets) && Array.isArray(unanswered) && isObject(concurrency);
+  const { tickets, unanswered } = value['state'];
+  return isObject(tickets) && Array.isArray(unanswered);
 }
 
 function isRecord(value: unknown): value is LedgerRecord {

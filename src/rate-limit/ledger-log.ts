@@ -5,11 +5,11 @@ import type { Log } from '../append-log/log.ts';
 import { MemoryLog } from '../append-log/log.ts';
 import type { StreamLog } from '../append-log/stream-log.ts';
 import type { Clock } from '../clock.ts';
-import { isSystemError, PetstoreError } from '../errors.ts';
+import { isSystemError, PetstoreError, systemReason } from '../errors.ts';
 import type { Block, KeyState } from './key-state.ts';
 import { activeBlock } from './key-state.ts';
 import type { LedgerFileOptions } from './ledger-file.ts';
-import { ledgerFile, unsharedWarning } from './ledger-file.ts';
+import { ledgerFile } from './ledger-file.ts';
 import { ledgerFormat } from './ledger-format.ts';
 import type { LedgerEvent, LedgerRecord } from './ledger-record.ts';
 import { stamped } from './ledger-record.ts';
@@ -20,7 +20,7 @@ export interface LedgerLogOptions extends LedgerFileOptions {
   /** Called once if the server is unavailable, and once if this machine's log cannot be used. */
   readonly onWarning?: ((text: string) => void) | undefined;
   /** Opens the log on a state server; `onReset` is its option. */
-  readonly openServerLog?: (onReset: (before: KeyState) => void) => StreamLog<KeyState>;
+  readonly openServerLog?: (onReset: (before: KeyState, now: number) => void) => StreamLog<KeyState>;
 }
 
 const RETRY_SERVER_MS = 1000;
@@ -36,19 +36,18 @@ export class LedgerLog {
   readonly #pending = new Map<Promise<void>, LedgerEvent>();
   #isReturning = false;
   #retryServerAt = 0;
-  #isShared = true;
   #isClosing = false;
 
   constructor(options: LedgerLogOptions) {
     this.#options = options;
     // The server may have lost the block that it had.
-    this.#serverLog = options.openServerLog?.(({ block }) => this.#addBlock(block, this.#timeOn(this.#serverLog)));
+    this.#serverLog = options.openServerLog?.(({ block }, now) => this.#addBlock(block, now));
     this.#log = this.#serverLog ?? this.#openOwn();
   }
 
   /** False if the log is only in the memory of this process. */
   get isShared(): boolean {
-    return this.#isShared;
+    return !(this.#log instanceof MemoryLog);
   }
 
   /** The log on the server, while it is in use. */
@@ -58,7 +57,7 @@ export class LedgerLog {
 
   /** The log's time in epoch milliseconds: the server's or ours. */
   get now(): number {
-    return this.#timeOn(this.serverLog);
+    return Math.round(this.#options.clock.now() + this.clockOffsetMs);
   }
 
   /** The log's clock minus ours: 0 except on a server. */
@@ -77,9 +76,10 @@ export class LedgerLog {
     return state && this.#withPending(state);
   }
 
+  /** Reads the log, which then has this process's records. */
   async refresh(): Promise<void> {
     try {
-      await this.#use((log) => log.refresh());
+      await Promise.all([this.#use((log) => log.refresh()), this.#written()]);
     } catch (error) {
       this.#leaveServer(error);
     }
@@ -102,16 +102,10 @@ export class LedgerLog {
       return;
     }
     // The next ticket request reports that the server rejects the configuration.
-    const ignored = (): undefined => undefined;
     const writing: Promise<void> = this.append(event)
-      .catch(ignored)
+      .catch(() => undefined)
       .finally(() => this.#pending.delete(writing));
     this.#pending.set(writing, event);
-  }
-
-  /** Waits for the records on their way to the server. */
-  async written(): Promise<void> {
-    await Promise.all(this.#pending.keys());
   }
 
   /** Once a clock was set back, earlier records are in the future and are forgotten. */
@@ -123,9 +117,9 @@ export class LedgerLog {
   async finish(): Promise<void> {
     this.#isClosing = true;
     this.adjustToClock();
-    await this.written();
+    await this.#written();
     if (activeBlock(this.cached(), this.now)) await this.#returnToServer();
-    await this.written();
+    await this.#written();
     this.#own?.close();
   }
 
@@ -178,6 +172,10 @@ export class LedgerLog {
     this.appendInBackground({ kind: 'block', ms: block.until - now, reason: block.reason });
   }
 
+  async #written(): Promise<void> {
+    await Promise.all(this.#pending.keys());
+  }
+
   #withPending(state: KeyState): KeyState {
     if (this.#pending.size === 0) return state;
     const copy = { ...state, tickets: { ...state.tickets } };
@@ -196,14 +194,10 @@ export class LedgerLog {
     return { ...event, at: Math.round(event.reading.at + this.clockOffsetMs + errorMs) };
   }
 
-  #timeOn(serverLog: StreamLog<KeyState> | undefined): number {
-    return Math.round(this.#options.clock.now() + (serverLog?.clockOffsetMs ?? 0));
-  }
-
   #openOwn(): Log<KeyState> {
-    if (this.#options.stateDir === null) this.#own ??= this.#inMemory();
+    const isTemporary = this.#options.stateDir === null;
     try {
-      this.#own ??= new FileLog(ledgerFormat, ledgerFile(this.#options));
+      this.#own ??= isTemporary ? new MemoryLog(ledgerFormat) : new FileLog(ledgerFormat, ledgerFile(this.#options));
     } catch (error) {
       this.#own = this.#inMemoryAfter(error);
     }
@@ -225,12 +219,11 @@ export class LedgerLog {
 
   #inMemoryAfter(error: unknown, state?: KeyState): MemoryLog<KeyState> {
     if (!(error instanceof PetstoreError) && !isSystemError(error)) throw error;
-    this.#options.onWarning?.(unsharedWarning(this.#options, error));
-    return this.#inMemory(state);
-  }
-
-  #inMemory(state?: KeyState): MemoryLog<KeyState> {
-    this.#isShared = false;
+    const { stateDir, onWarning } = this.#options;
+    const problem = stateDir
+      ? `cannot write to ${stateDir} (${systemReason(error)})`
+      : 'cannot determine the home directory';
+    onWarning?.(`${problem}; the rate limit is not shared with other processes`);
     return new MemoryLog(ledgerFormat, state && ledgerFormat.snapshot(state));
   }
 }

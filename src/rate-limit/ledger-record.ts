@@ -1,4 +1,5 @@
 // The records of the ledger.
+import type { ProcessRef } from '../append-log/process-liveness.ts';
 import { RULES } from './rules.ts';
 
 /** What determines the end of a block: a header of the refusal, or the floor. */
@@ -21,19 +22,12 @@ export interface RateLimitReading {
   readonly waitFrom: BlockReason;
 }
 
-/** How a ticket ended without a response: nothing was sent, the response was lost, or the process died. */
-export type TicketEnd = 'unsent' | 'lost' | 'dead';
+/** How a ticket ended without a response: nothing was sent, or the service may have seen the request. */
+export type TicketEnd = 'unsent' | 'lost';
 
 /** What a process appends; the log adds the time. */
 export type LedgerEvent =
-  | {
-      readonly kind: 'ticket';
-      readonly id: string;
-      readonly pid: number;
-      readonly start: string;
-      readonly host: string;
-      readonly leaseMs: number;
-    }
+  | { readonly kind: 'ticket'; readonly id: string; readonly holder: ProcessRef; readonly leaseMs: number }
   | {
       readonly kind: 'response';
       readonly id: string;

@@ -23,7 +23,6 @@ export interface Quota {
   readonly remaining: number | null;
   readonly resetAt: number | null;
   readonly resetPassed: boolean | null;
-  /** When a response last reported a limit. */
   readonly updatedAt: number | null;
   /** Set while no request may be sent after a 429. */
   readonly blocked: {
@@ -44,6 +43,8 @@ export interface Quota {
   readonly stateServer: string | null;
 }
 
+const NO_WINDOW = { limit: null, remaining: null, resetAt: null, resetPassed: null, updatedAt: null };
+
 /**
  * @param now by the clock of the state
  * @param clockOffsetMs that clock minus ours
@@ -51,7 +52,7 @@ export interface Quota {
  */
 export function quotaOf(state: KeyState, now: number, clockOffsetMs = 0): Omit<Quota, 'shared' | 'stateServer'> {
   const t = Math.max(now, state.time);
-  const { daily, reported } = state;
+  const { daily } = state;
   const admission = admit(state, t);
   const block = activeBlock(state, t);
   // A window with quota left would contradict a block that no header stated.
@@ -66,8 +67,7 @@ export function quotaOf(state: KeyState, now: number, clockOffsetMs = 0): Omit<Q
     return { limit: one.limit ?? null, remaining, ...times };
   };
   return {
-    ...(nearest ? windowOf(nearest) : { limit: null, remaining: null, resetAt: null, resetPassed: null }),
-    updatedAt: reported ? ours(reported.at) : null,
+    ...(nearest ? windowOf(nearest) : NO_WINDOW),
     blocked: block ? blockedBy(block, ours) : null,
     nextRequestAt: 'until' in admission ? ours(admission.until) : null,
     dailyLimit: hasDaily ? windowOf(daily) : null,

@@ -23,11 +23,11 @@ const reading: fc.Arbitrary<RateLimitReading> = fc
     waitFrom: fc.constantFrom('retry_after' as const, 'reset' as const, 'backoff' as const),
   })
   .map((facts) => ({ ...facts, at: START, refused: facts.status === 429 }));
-const holder = { pid: fc.constant(1), start: fc.constant('1'), host: fc.constant('h') };
+const holder = fc.constant({ pid: 1, start: '1', host: 'h' });
 const event: fc.Arbitrary<LedgerEvent> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant('ticket'), id, ...holder, leaseMs: fc.constant(LEASE) }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('ticket'), id, holder, leaseMs: fc.constant(LEASE) }) },
   { weight: 5, arbitrary: fc.record({ kind: fc.constant('response'), id, reading, jitterDraw: fc.nat(999) }) },
-  fc.record({ kind: fc.constant('closed'), id, how: fc.constantFrom('unsent', 'lost', 'dead') }),
+  fc.record({ kind: fc.constant('closed'), id, how: fc.constantFrom('unsent', 'lost') }),
   fc.record({ kind: fc.constant('block'), ms: fc.nat(20_000), reason: fc.constant('reset') }),
   fc.record({ kind: fc.constantFrom('clock', 'forget') }),
 );

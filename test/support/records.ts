@@ -37,7 +37,7 @@ export const refused = (at: number, more: Partial<RateLimitReading> = {}): RateL
 
 /** Reduces a ticket and returns its admission. */
 export function ticket(state: KeyState, at: number, id: string): Admission {
-  reduce(state, { kind: 'ticket', at, id, pid: 1, start: '1', host: 'h', leaseMs: LEASE });
+  reduce(state, { kind: 'ticket', at, id, holder: { pid: 1, start: '1', host: 'h' }, leaseMs: LEASE });
   const granted = state.tickets[id];
   return granted ? { granted: true, probe: granted.probe } : admit(state, state.time);
 }
@@ -52,7 +52,7 @@ export function respond(state: KeyState, id: string, reading: RateLimitReading, 
  * - `take a b` asks for the tickets a and b.
  * - `ok a` is a response with 59 of 60 left in a window that ends after a minute, `bare a` one without headers, and `429 a` a
  *   refusal without headers that states a wait of 5 s; `name=value` changes a fact (see `factOf`).
- * - `lost a`, `dead a` and `unsent a` close the ticket a; `block 5000` adds a block of 5 s; `forget` clears the ledger.
+ * - `lost a` and `unsent a` close the ticket a; `block 5000` adds a block of 5 s; `forget` clears the ledger.
  * - `is probe`, `is plain`, `is pending`, `is blocked 5000` and `is window 5000` check what is admitted; `grants 5` checks that
  *   five requests are granted.
  */
@@ -72,7 +72,7 @@ export function play(history: string, state = initialState()): KeyState {
     for (const id of words.filter((word) => /^[a-z]/.test(word) && !word.includes('='))) {
       if (what === 'take') ticket(state, at, id);
       else if (response) respond(state, id, response(at, more));
-      else if (/lost|dead|unsent/.test(what)) reduce(state, { kind: 'closed', at, id, how: what as TicketEnd });
+      else if (/lost|unsent/.test(what)) reduce(state, { kind: 'closed', at, id, how: what as TicketEnd });
     }
   }
   return state;

@@ -72,6 +72,7 @@ export async function simulate(options: Simulation) {
     ...clock,
     sleep: (ms, signal) => clock.sleep(ms, signal).then(() => (failed.has(index) ? never : undefined)),
   });
+  const machineOf = (index: number): string => `machine ${index % (options.machines ?? 1)}`;
   const transportOf = (index: number): Transport => ({
     close: async () => undefined,
     async send(_request, how) {
@@ -109,8 +110,11 @@ export async function simulate(options: Simulation) {
         baseUrl: 'simulation',
         key: 'simulated-key',
         clock: clockOf(index),
-        self: { pid: 1000 + index, start: '1', host: `machine ${index % (options.machines ?? 1)}` },
-        livenessOf: ({ pid }) => (failed.get(pid - 1000) === 'killed' ? 'dead' : 'alive'),
+        liveness: {
+          self: { pid: 1000 + index, start: '1', host: machineOf(index) },
+          livenessOf: ({ pid, host }) =>
+            host === machineOf(index) && failed.get(pid - 1000) === 'killed' ? 'dead' : 'unknown',
+        },
       }),
       clock: clockOf(index),
       signal: new AbortController().signal,
