@@ -5,9 +5,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
-import { isSystemError, PetstoreError, storageError, systemReason } from '../errors.ts';
+import { isSystemError, PetstoreError, systemError, systemReason } from '../errors.ts';
+import { escapeControls } from '../escape.ts';
 import type { FaultKind } from './faults.ts';
 import { drawFaultPlan, seededRandom } from './faults.ts';
+import { inMemoryUrls } from './in-memory.ts';
 import type { QuotaStatus } from './limiter.ts';
 import { newKeyUsage, quotaStatus } from './limiter.ts';
 import { findOperation, OPENAPI_PATH, openapiResponse } from './operations.ts';
@@ -63,9 +65,8 @@ export async function startServer(options: ServerOptions): Promise<RunningSandbo
   } catch (error) {
     server.close();
     if (!options.nameOf || !isSystemError(error)) throw error;
-    const writable = `use ${nameOf('data')} with a path that you can write to`;
-    const { message, hint = writable } = storageError(error, 'create', `${settings.dataFile}`);
-    throw new PetstoreError('storage', message, { hint, cause: error });
+    const hint = `use ${nameOf('data')} with a path that you can write to`;
+    throw systemError(error, `create "${escapeControls(`${settings.dataFile}`)}"`, hint);
   }
   // Pipelined requests take turns: each may depend on the one before it.
   const turns = new WeakMap<Socket, Promise<void>>();
@@ -74,14 +75,17 @@ export async function startServer(options: ServerOptions): Promise<RunningSandbo
     const turn = Promise.resolve(turns.get(socket)).then(() => service.handle(request, response));
     turns.set(socket, turn);
   });
+  const baseUrl = `http://127.0.0.1:${port}/v1`;
+  if (settings.dataFile === undefined) inMemoryUrls.add(baseUrl);
   const ended = once(server, 'close');
   const close = async (): Promise<void> => {
     server.close();
     server.closeAllConnections();
     await ended;
+    inMemoryUrls.delete(baseUrl);
     service.close();
   };
-  return { ...settings, port, baseUrl: `http://127.0.0.1:${port}/v1`, close };
+  return { ...settings, port, baseUrl, close };
 }
 
 /** What is known about a request before its operation has run. */

@@ -2,7 +2,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { checkOptions } from '../check-options.ts';
 import { systemClock } from '../clock.ts';
-import { inMemoryUrls } from './in-memory.ts';
 import { startServer } from './server.ts';
 import { OPTIONS } from './settings.ts';
 
@@ -42,16 +41,6 @@ export interface Sandbox {
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const given = checkOptions<SandboxOptions>(options, OPTIONS, 'startSandbox');
-  const {
-    baseUrl: url,
-    key,
-    dataFile,
-    ...server
-  } = await startServer({ ...given, clock: systemClock, nameOf: String });
-  if (dataFile === undefined) inMemoryUrls.add(url);
-  const close = async (): Promise<void> => {
-    await server.close();
-    inMemoryUrls.delete(url);
-  };
+  const { baseUrl: url, key, close } = await startServer({ ...given, clock: systemClock, nameOf: String });
   return { url, key, close, [Symbol.asyncDispose]: close };
 }
