@@ -14,24 +14,26 @@ export const openapiResponse = (): SandboxResponse => jsonResponse(200, JSON.str
 // RFC 9745 and RFC 8594; the service documents a sunset, but no date.
 const DEPRECATED = { Deprecation: '@1767225600', Sunset: 'Fri, 31 Dec 2027 23:59:59 GMT' };
 
-const OPERATIONS: Readonly<Record<string, Operation>> = {
-  'GET /v1/categories': async (_request, store) => jsonResponse(200, store.list()),
-  'POST /v1/categories': async (request, store) => jsonResponse(201, store.create(await readNewCategory(request))),
-  'GET /v1/pets/{petId}': () => notImplemented('GET /pets/{petId} is deprecated and not implemented', DEPRECATED),
-  'GET /v1/store/orders': () => notImplemented('GET /store/orders is not implemented'),
+/** By path and method. */
+const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Operation>>>> = {
+  '/v1/categories': {
+    GET: async (_request, store) => jsonResponse(200, store.list()),
+    POST: async (request, store) => jsonResponse(201, store.create(await readNewCategory(request))),
+  },
+  '/v1/pets/{petId}': { GET: () => notImplemented('GET /pets/{petId} is deprecated and not implemented', DEPRECATED) },
+  '/v1/store/orders': { GET: () => notImplemented('GET /store/orders is not implemented') },
 };
 
 /** @throws HttpError 404, or 405 with `Allow` */
 export function findOperation(method: string, path: string): Operation {
-  const template = path.replace(/^\/v1\/pets\/[^/]+$/, '/v1/pets/{petId}');
-  const found = OPERATIONS[`${method} ${template}`];
-  if (found) return found;
-  const operations = Object.keys(OPERATIONS).map((operation) => operation.split(' '));
-  const allow = operations.flatMap(([allowed, of]) => (of === template ? allowed : [])).join(', ');
-  if (allow === '') {
+  const operations = OPERATIONS[path.replace(/^\/v1\/pets\/[^/]+$/, '/v1/pets/{petId}')];
+  if (!operations) {
     const prefix = path.startsWith('/v1/') ? '' : '; every path begins with /v1/';
     throw new HttpError(404, 'not_found', `path not found${prefix}`);
   }
+  const operation = operations[method];
+  if (operation) return operation;
+  const allow = Object.keys(operations).join(', ');
   throw new HttpError(405, 'method_not_allowed', `this path allows ${allow}`, { Allow: allow });
 }
 
