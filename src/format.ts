@@ -63,6 +63,11 @@ export function formatRemaining(remaining: number, limit: number | null): string
   return limit > UNLIMITED ? 'unlimited' : `${formatNumber(remaining)} of ${formatNumber(limit)}`;
 }
 
+/** The quota after a reset: `at most 60`, or `unlimited`. */
+export function formatMost(limit: number): string {
+  return limit > UNLIMITED ? 'unlimited' : `at most ${formatNumber(limit)}`;
+}
+
 /** For example `table, json or csv`. */
 export function formatChoices(words: readonly string[]): string {
   return words.join(', ').replace(/, ([^,]*)$/, ' or $1');

@@ -49,11 +49,13 @@ test('`quota` after the reset shows the limit instead of what was left before', 
   expect(JSON.parse((await run('quota --json')).out)).toMatchObject({ limit: 60, remaining: null, resetPassed: true });
 });
 
-test('`quota` shows a limit above 1,000,000 as unlimited', async () => {
-  const { run } = await service('10000000/1m');
+test('`quota` shows a limit above 1,000,000 as unlimited, also after the reset', async () => {
+  const { run, clock } = await service('10000000/1m');
   const { out, err } = await run('quota --refresh');
   expect(out).toContain('remaining     unlimited\n');
   expect(err).toBe('quota: unlimited\n');
+  clock.at += 180_000;
+  expect((await run('quota')).out).toContain('remaining     unlimited (run with --refresh to update)\n');
 });
 
 test('`quota` shows the block after a 429, which applies to every command until `quota --clear`', async () => {
