@@ -117,6 +117,11 @@ test.each(['categories list -- --json', 'categories create --name=--json extra']
   },
 );
 
+test.each(['categories import -yh', '-qh', 'api --input -h'])('`petstore %s` asks for help', async (line) => {
+  const { code, out } = await inProcess(line.split(' '));
+  expect([code, out]).toEqual([0, expect.stringMatching(/^Usage: petstore /)]);
+});
+
 test('an argument with invalid UTF-8 is a usage error', async () => {
   const { code, out, err } = await inProcess(['categories', 'create', '--name', 'caf\ufffd', '-p', 'sandbox']);
   expect({ code, out }).toEqual({ code: 2, out: '' });
