@@ -12,6 +12,20 @@ export function withoutChecksum(text: string): string | undefined {
   return withChecksum(record) === text ? record : undefined;
 }
 
+/** Returns the object in a record of JSON; undefined for any other record. */
+export function parseRecord(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
 /** Reduces records to a state. The functions are deterministic, so all processes agree. */
 export interface LogFormat<State, Result = void> {
   initial(): State;

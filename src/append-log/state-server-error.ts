@@ -1,48 +1,96 @@
-// The errors of a state server.
+// The errors of a state server: causes, whether a retry may help, and hints.
 import { escapeControls } from '../escape.ts';
 
-/** A call that failed. The message names neither the server nor a secret. */
+/** Why a call failed. The texts name neither the server nor a secret. */
+interface Cause {
+  readonly text: string;
+  /** `unavailable`: a retry may help; `rejected`: the configuration is wrong. */
+  readonly problem: 'unavailable' | 'rejected';
+  /** `URL` and `PASSWORD` stand for the names of the settings. */
+  readonly hint: string;
+}
+
 export class StateServerError extends Error {
   override readonly name = 'StateServerError';
-  /** `unavailable`: a retry may help; `rejected`: the password, permissions or certificate are wrong. */
-  readonly problem: 'unavailable' | 'rejected';
+  readonly problem: Cause['problem'];
+  readonly #hint: string;
 
-  constructor(message: string, problem: 'unavailable' | 'rejected') {
-    super(message);
+  constructor({ text, problem, hint }: Cause) {
+    super(text);
     this.problem = problem;
+    this.#hint = hint;
+  }
+
+  /** @param setting `PETSTORE_STATE_URL` or the library's `stateUrl` */
+  hintFor(setting: string): string {
+    const password = setting.replace('URL', 'PASSWORD').replace('Url', 'Password');
+    return this.#hint.replace('URL', setting).replace('PASSWORD', password);
   }
 }
 
-// Error replies of a server that is starting, failing over or full; all others concern the configuration.
-const TEMPORARY =
-  /\b(?:LOADING|READONLY|OOM|MISCONF|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|max number of clients)\b/;
-const UNTRUSTED = /^(?:CERT_|ERR_TLS_CERT|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|INVALID_CA)/;
-const BY_CODE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  ENOTFOUND: 'host not found',
-  EAI_AGAIN: 'host not found',
-  ETIMEDOUT: 'timed out',
-  EHOSTUNREACH: 'no route to the host',
-  ENETUNREACH: 'no route to the host',
-};
-
-/**
- * Sets no `cause`: the library's error contains the arguments of the command, such as a password.
- * @param isReply whether it is the server's reply, otherwise the connection failed
- */
-export function toStateServerError(error: unknown, isReply: boolean): StateServerError {
-  const { code = '', message } = error as NodeJS.ErrnoException;
-  if (isReply) return new StateServerError(reasonIn(message), TEMPORARY.test(message) ? 'unavailable' : 'rejected');
-  if (UNTRUSTED.test(code)) return new StateServerError('its certificate is not trusted', 'rejected');
-  const isForeign = message.startsWith('Protocol error');
-  const reason = isForeign ? 'it is not a Valkey or Redis server' : (BY_CODE[code] ?? 'connection closed');
-  return new StateServerError(reason, 'unavailable');
+function unavailable(text: string, hint = 'run the same command again when the state server is available'): Cause {
+  return { text, problem: 'unavailable', hint };
 }
 
-function reasonIn(reply: string): string {
-  if (/^(?:WRONGPASS|NOAUTH|ERR invalid password|ERR AUTH )/.test(reply)) return 'user name or password rejected';
-  if (/NOPERM|can't (?:run this command|access)/.test(reply)) return 'permission denied';
-  if (/^WRONGTYPE\b/.test(reply)) return 'another program uses a key of its name';
+function rejected(text: string, hint: string): Cause {
+  return { text, problem: 'rejected', hint };
+}
+
+export const KEEPS_NOTHING = unavailable('it keeps no data', 'correct URL');
+export const UNKNOWN_REPLY = unavailable('unknown reply', 'correct URL');
+export const CLOSED = unavailable('connection closed');
+const NO_ROUTE = unavailable('no route to the host');
+export const NO_TLS = unavailable('the TLS handshake timed out', 'use redis:// in URL if the server does not use TLS');
+const FOREIGN = unavailable('it is not a Valkey or Redis server', 'correct URL');
+const UNTRUSTED = rejected(
+  'its certificate is not trusted',
+  'set NODE_EXTRA_CA_CERTS to the certificate file of the authority to trust',
+);
+
+const CONNECTION_CAUSES: Readonly<Record<string, Cause>> = {
+  ECONNREFUSED: unavailable('connection refused'),
+  ENOTFOUND: unavailable('host not found', 'correct URL'),
+  EAI_AGAIN: unavailable('name resolution is unavailable', "check this machine's network connection"),
+  ETIMEDOUT: unavailable('timed out'),
+  EHOSTUNREACH: NO_ROUTE,
+  ENETUNREACH: NO_ROUTE,
+};
+
+/** The permissions of a user with the least privileges (docs/fleet.md). */
+const PERMISSIONS = '~petstore:* +eval +info +time +exists +del +pexpire +xadd +xrange +xlen';
+
+/** The causes of error replies, by a pattern of the reply. */
+const REPLY_CAUSES: readonly (readonly [RegExp, Cause])[] = [
+  [/^NOAUTH/, rejected('it requires a password', 'set PASSWORD')],
+  [
+    /^(?:WRONGPASS|ERR invalid password|ERR AUTH )/,
+    rejected('user name or password rejected', 'check PASSWORD and the user in URL'),
+  ],
+  [/NOPERM|can't (?:run this command|access)/, rejected('permission denied', `grant the user in URL ${PERMISSIONS}`)],
+  [/^WRONGTYPE/, rejected('another program uses its key in the database', 'name another database in URL')],
+  [/DB index/, rejected('it has no such database', 'correct the number at the end of URL')],
+  [/\bOOM\b/, unavailable('it is out of memory', 'increase maxmemory on the state server')],
+  [/\bMISCONF\b/, unavailable('it cannot save to disk', 'free some disk space on the state server')],
+  [/\bNOREPLICAS\b/, unavailable('it has too few replicas')],
+  [/\b(?:READONLY|MASTERDOWN)\b/, unavailable('it is a read-only replica')],
+  [/\bLOADING\b/, unavailable('it is loading its data')],
+  [/\bBUSY\b/, unavailable('it is running a slow script')],
+  [/max number of clients/, unavailable('it has too many connections')],
+  [/\b(?:CLUSTERDOWN|TRYAGAIN)\b/, unavailable('its cluster is down')],
+];
+
+/** The error of an error reply. */
+export function replyError({ message }: Error): StateServerError {
+  const [, cause] = REPLY_CAUSES.find(([pattern]) => pattern.test(message)) ?? [];
   // The server adds where in the script the command failed.
-  return escapeControls(reply.replace(/\n.*| script: .*/s, '')).slice(0, 200);
+  const text = escapeControls(message.replace(/\n.*| script: .*/s, '')).slice(0, 200);
+  return new StateServerError(cause ?? rejected(text, 'correct URL'));
+}
+
+/** Sets no `cause`: the library's error contains the arguments of the command, such as a password. */
+export function connectionError({ code = '', message }: NodeJS.ErrnoException): StateServerError {
+  if (/^(?:CERT_|ERR_TLS_CERT|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|INVALID_CA)/.test(code))
+    return new StateServerError(UNTRUSTED);
+  if (message.startsWith('Protocol error')) return new StateServerError(FOREIGN);
+  return new StateServerError(CONNECTION_CAUSES[code] ?? CLOSED);
 }

@@ -4,7 +4,7 @@ import { Redis, ReplyError } from 'iovalkey';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import { StateServerError, toStateServerError } from './state-server-error.ts';
+import { CLOSED, connectionError, NO_TLS, replyError, StateServerError } from './state-server-error.ts';
 import type { ServerAddress } from './state-url.ts';
 
 // A restart or a failover takes about this long; a server that never responded is not waited for.
@@ -12,14 +12,6 @@ const PATIENCE_MS = 5000;
 const RETRY_EVERY_MS = 100;
 const REPLY_WITHIN_MS = 1000;
 const TICKS = 20;
-
-// The hints for the reasons of a rejection (state-server-error.ts).
-const hintsFor = (setting: string): Readonly<Record<string, string>> => ({
-  'user name or password rejected': `check ${setting.replace('URL', 'PASSWORD').replace('Url', 'Password')} and the user in ${setting}`,
-  'permission denied': `grant the user in ${setting} the permissions that docs/fleet.md lists`,
-  'another program uses a key of its name': `name another database in ${setting}`,
-  'its certificate is not trusted': 'set NODE_EXTRA_CA_CERTS to the certificate file of the authority to trust',
-});
 
 export type Reply = string | number | null | readonly Reply[];
 
@@ -89,19 +81,9 @@ export class StateServer {
   /** The error of a command that requires the server: `usage` if the server rejects its first script, otherwise `storage`. */
   toPetstoreError(error: unknown): unknown {
     if (!(error instanceof StateServerError)) return error;
-    const message = `cannot use state server ${this.name}: ${error.message}`;
-    if (error.problem === 'unavailable') {
-      return new PetstoreError('storage', message, {
-        hint: 'run the same command again when the state server is available',
-      });
-    }
-    const kind = this.#accepted ? 'storage' : 'usage';
-    const { database, from } = this.#options.address;
-    if (/DB index/.test(error.message)) {
-      const hint = `correct the number at the end of ${from}`;
-      return new PetstoreError(kind, `state server ${this.name} has no database ${database}`, { hint });
-    }
-    return new PetstoreError(kind, message, { hint: hintsFor(from)[error.message] ?? `correct ${from}` });
+    const kind = error.problem === 'rejected' && !this.#accepted ? 'usage' : 'storage';
+    const hint = error.hintFor(this.#options.address.from);
+    return new PetstoreError(kind, `cannot use state server ${this.name}: ${error.message}`, { hint });
   }
 
   /** Rejects the calls that have no reply yet. */
@@ -126,7 +108,7 @@ export class StateServer {
         const isNew = now - this.#failedAt > PATIENCE_MS;
         this.#failedAt = now;
         if (!this.#isUp || this.#isClosed) throw error;
-        const outage = `state server ${this.name} is not responding (${error.message}); retrying for up to 5s`;
+        const outage = `cannot use state server ${this.name} (${error.message}); retrying for up to 5s`;
         if (isNew && !this.#isClosed) onOutage?.(outage);
         await clock.sleep(RETRY_EVERY_MS);
       }
@@ -141,12 +123,13 @@ export class StateServer {
       const isReply = error instanceof ReplyError;
       // After a missing reply, every later one would be late too; after a failover, a new connection may reach the new primary.
       if (!isReply || /\bREADONLY\b/.test(String(error))) this.#disconnect(client);
-      throw toStateServerError(error, isReply);
+      throw isReply ? replyError(error as Error) : connectionError(error as Error);
     }
   }
 
   // Concurrent calls share one attempt to connect.
   #connected(): Promise<Redis> {
+    if (this.#isClosed) return Promise.reject(new StateServerError(CLOSED));
     if (this.#client?.status === 'ready') return Promise.resolve(this.#client);
     this.#opening ??= this.#open().finally(() => {
       this.#opening = undefined;
@@ -174,12 +157,16 @@ export class StateServer {
     });
     try {
       await this.#within(client.connect());
+      endOnParserError(client);
+      // By the library's own options, a failure would be a warning on stderr.
       if (password !== undefined) await this.#within(client.call('AUTH', ...(username ? [username] : []), password));
       if (database !== 0) await this.#within(client.call('SELECT', database));
     } catch (error) {
+      const isHandshake = tls && client.status === 'connecting' && client.stream?.connecting === false;
       client.disconnect();
-      const cause = reason ?? error;
-      throw toStateServerError(cause, cause instanceof ReplyError);
+      if (error instanceof ReplyError) throw replyError(error as Error);
+      if (isHandshake && !reason) throw new StateServerError(NO_TLS);
+      throw connectionError((reason ?? error) as Error);
     }
     this.#client = client;
     if (this.#isClosed) this.#disconnect(client);
@@ -209,4 +196,17 @@ export class StateServer {
       clearInterval(timer);
     }
   }
+}
+
+// The library's parser calls itself for each level of a reply, so a deeply nested one would end the process.
+function endOnParserError({ stream }: Redis): void {
+  const [parse] = stream.listeners('data') as ((data: Buffer) => void)[];
+  if (!parse) return;
+  stream.off('data', parse).on('data', (data) => {
+    try {
+      parse(data);
+    } catch (error) {
+      stream.destroy(error as Error);
+    }
+  });
 }

@@ -7,9 +7,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Log, LogFormat } from './log.ts';
-import { withChecksum, withoutChecksum } from './log.ts';
-import type { StateServer } from './state-server.ts';
-import { StateServerError } from './state-server-error.ts';
+import { parseRecord, withChecksum, withoutChecksum } from './log.ts';
+import type { Reply, StateServer } from './state-server.ts';
+import { KEEPS_NOTHING, StateServerError, UNKNOWN_REPLY } from './state-server-error.ts';
 
 const APPEND = `
 local log, last, text, ttl, record = KEYS[1], unpack(ARGV, 1, 4)
@@ -62,7 +62,24 @@ export interface StreamOptions<State> {
   readonly onReset?: (before: State, now: number) => void;
 }
 
-type Entry = readonly [id: string, fields: readonly string[]];
+/** An entry of the stream; its fields are '' in one of another program. */
+interface Entry {
+  readonly id: string;
+  /** The server's time, in epoch milliseconds. */
+  readonly at: string;
+  readonly text: string;
+  /** The state up to and including this entry, only at the head. */
+  readonly snapshot: string | undefined;
+}
+
+/** The reply to APPEND. */
+interface Exchange {
+  readonly serverMs: number;
+  /** Whether the server has the last entry that the reader knows; `lost`: it has no entry at all. */
+  readonly known: 'known' | 'unknown' | 'lost';
+  readonly length: number;
+  readonly entries: readonly Entry[];
+}
 
 /** The log in one key of the server. Its asynchronous methods reject with StateServerError. */
 export class StreamLog<State> implements Log<State> {
@@ -127,20 +144,20 @@ export class StreamLog<State> implements Log<State> {
   async #exchange(record?: string, isSecond = false): Promise<void> {
     const { key, ttlMs = 0, rotateAt, clock } = this.#options;
     const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
-    const args = [this.#last, this.#text, ttlMs, ...(record === undefined ? [] : [withChecksum(record)])];
-    const reply = await this.server.run(APPEND, key, args);
-    if (!Array.isArray(reply) || !Array.isArray(reply[3])) throw new StateServerError('unknown reply', 'unavailable');
-    const [time, known, length, entries] = reply as [string, string, number, readonly Entry[]];
-    this.#readClock(Number(time), sentAt.wall, clock.now());
+    const text = record === undefined ? undefined : withChecksum(record);
+    const args = [this.#last, this.#text, ttlMs, ...(text === undefined ? [] : [text])];
+    const { serverMs, known, length, entries } = readReply(await this.server.run(APPEND, key, args));
+    this.#readClock(serverMs, sentAt.wall, clock.now());
+    const isKept = known === 'lost' ? !isSecond : text === undefined || entries.at(-1)?.text === text;
+    if (!isKept) throw new StateServerError(KEEPS_NOTHING);
     if (known === 'lost') {
-      if (isSecond) throw new StateServerError('it keeps no data', 'unavailable');
       await this.#compact();
       return this.#exchange(record, true);
     }
     this.#reduce(entries, known === 'unknown');
     this.#readAt = sentAt;
     // Of all writers, only the one whose record makes the log this long rotates it.
-    if (record !== undefined && length % rotateAt === 0) await this.#compact();
+    if (text !== undefined && length % rotateAt === 0) await this.#compact();
   }
 
   // Skips a reply that took long, for example because the process was suspended.
@@ -157,17 +174,17 @@ export class StreamLog<State> implements Log<State> {
       this.#state = this.#format.initial();
       this.#last = '';
     }
-    for (const [id, fields] of entries) {
+    for (const entry of entries) {
       // Skip entries that the reply to a concurrent call has contained.
-      if (this.#last !== '' && !isLater(id, this.#last)) continue;
-      this.#last = id;
-      this.#text = fields[3] ?? '';
-      this.#apply(fields);
+      if (this.#last !== '' && !isLater(entry.id, this.#last)) continue;
+      this.#last = entry.id;
+      this.#text = entry.text;
+      this.#apply(entry);
     }
     if (fromHead && before) this.#options.onReset?.(before, this.#options.clock.now() + this.clockOffsetMs);
   }
 
-  #apply([, at, , text = '', , snapshot]: readonly string[]): void {
+  #apply({ at, text, snapshot }: Entry): void {
     const record = withoutChecksum(snapshot ?? text);
     if (record === undefined) return;
     if (snapshot === undefined) {
@@ -175,7 +192,9 @@ export class StreamLog<State> implements Log<State> {
       return;
     }
     this.#state = this.#format.initial();
-    for (const one of JSON.parse(record) as readonly string[]) this.#format.apply(this.#state, one);
+    const records = parseRecord(record);
+    if (!Array.isArray(records)) return;
+    for (const one of records) if (typeof one === 'string') this.#format.apply(this.#state, one);
   }
 
   async #compact(): Promise<void> {
@@ -183,6 +202,25 @@ export class StreamLog<State> implements Log<State> {
     const snapshot = withChecksum(JSON.stringify([...this.#format.snapshot(this.#state)]));
     await this.server.run(COMPACT, key, [this.#last, this.#text, rotateAt - 1, ttlMs, snapshot]);
   }
+}
+
+/** @throws StateServerError if the reply has another shape than the script returns */
+function readReply(reply: Reply): Exchange {
+  const [time, known, length, entries] = Array.isArray(reply) ? (reply as readonly Reply[]) : [];
+  const isKnown = known === 'known' || known === 'unknown' || known === 'lost';
+  if (typeof time !== 'string' || !/^\d{1,15}$/.test(time) || !isKnown || typeof length !== 'number')
+    throw new StateServerError(UNKNOWN_REPLY);
+  if (!Array.isArray(entries)) throw new StateServerError(UNKNOWN_REPLY);
+  return { serverMs: Number(time), known, length, entries: entries.map(readEntry) };
+}
+
+function readEntry(entry: Reply): Entry {
+  const [id, fields] = Array.isArray(entry) ? (entry as readonly Reply[]) : [];
+  if (typeof id !== 'string' || !/^\d+-\d+$/.test(id) || !Array.isArray(fields))
+    throw new StateServerError(UNKNOWN_REPLY);
+  // Another program may have added entries of other fields.
+  const [, at, , text, , snapshot] = fields.map((field) => (typeof field === 'string' ? field : ''));
+  return { id, at: at ?? '', text: text ?? '', snapshot };
 }
 
 function isLater(a: string, b: string): boolean {

@@ -148,7 +148,15 @@ withServer.each([
 withServer('records of another program are ignored', async () => {
   await using server = await RedisServer.start();
   const [log, late] = [writer(stateServer(server)), writer(stateServer(server), { rotateAt: 3 })];
-  for (const fields of ['field value', 'x y', 't noon r {"kind":', 'other 1 t 1 r a', 't 1 r a s {', 't 1 s ["}"]']) {
+  for (const fields of [
+    'field value',
+    'x y',
+    't noon r {"kind":',
+    'other 1 t 1 r a',
+    't 1 r a s {',
+    't 1 s ["}"]',
+    `t 1 r ${withChecksum('b')} s ${withChecksum('{}')}`,
+  ]) {
     await server.command('XADD', KEY, '*', ...fields.split(' '));
     await log.refresh();
   }
@@ -156,13 +164,24 @@ withServer('records of another program are ignored', async () => {
   expect(await append(late, 'b')).toEqual(['a', 'b']);
 });
 
-const reply = (known: string): string => `*4\r\n$13\r\n1795262400000\r\n$${known.length}\r\n${known}\r\n:0\r\n*0\r\n`;
+const bulk = (text: string): string => `$${text.length}\r\n${text}\r\n`;
+const array = (...items: string[]): string => `*${items.length}\r\n${items.join('')}`;
+const reply = (known: string, time = '1795262400000', ...entries: string[]): string =>
+  array(bulk(time), bulk(known), ':1\r\n', array(...entries));
+const NULL = '*-1\r\n';
 
 test.each([
   [reply('lost'), 'it keeps no data'],
+  [reply('unknown'), 'it keeps no data'],
+  [reply('known', '1', array(bulk('1-1'), array(bulk('t'), bulk('1'), bulk('r'), NULL))), 'it keeps no data'],
+  [reply('known', '1', NULL), 'unknown reply'],
+  [reply('known', '1', array(bulk('1-1'), NULL)), 'unknown reply'],
+  [reply('known', '1', array(bulk('one'), array())), 'unknown reply'],
+  [reply('known', 'noon'), 'unknown reply'],
+  [reply('perhaps'), 'unknown reply'],
+  [array(bulk('1'), bulk('known'), NULL, NULL), 'unknown reply'],
   [':1\r\n', 'unknown reply'],
-  ['*0\r\n', 'unknown reply'],
-  ['+OK\r\n', 'unknown reply'],
+  [NULL, 'unknown reply'],
 ])('a server that replies %j to every script is unavailable immediately (%s)', async (bytes, message) => {
   const server = await scriptedRedis((_command, socket) => socket.write(bytes));
   const clock = new FakeClock();
@@ -191,8 +210,7 @@ withServer('a server that responded before is retried for 5 s in each outage, an
     expect(clock.monotonic()).toBe(endsAt);
     await server.start();
   }
-  const outage =
-    /^state server 127\.0\.0\.1:\d+ is not responding \(connection (?:closed|refused)\); retrying for up to 5s$/;
+  const outage = /^cannot use state server 127\.0\.0\.1:\d+ \(connection (?:closed|refused)\); retrying for up to 5s$/;
   expect(outages).toEqual(Array(2).fill(expect.stringMatching(outage)));
 });
 
