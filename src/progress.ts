@@ -152,6 +152,11 @@ function describeWait({ reason, until, isOwn, failure = '' }: Wait, now: number)
         `waiting ${left} for earlier creates`,
         shortest,
       ];
+    case 'lock':
+      return [
+        `waiting ${left} for imports that the state server may have forgotten`,
+        `waiting ${left} for other imports`,
+      ];
     case 'backoff': {
       // The last part of `cannot connect to HOST: connection refused` is the cause.
       const cause = failure.slice(failure.lastIndexOf(': ') + 1).trim();

@@ -114,6 +114,7 @@ test.each<[columns: number, given: Wait, expected: string]>([
   [40, wait(5, 'pending'), 'waiting for another process'],
   [40, wait(5, 'list'), 'incomplete list; retrying in 5s'],
   [40, wait(5, 'requests'), 'waiting 5s for earlier creates'],
+  [40, wait(5, 'lock'), 'waiting 5s for other imports'],
 ])('at %i columns the reason of the wait %j is shown: "%s"', async (columns, given, expected) => {
   const { clock, progress, shown } = start({}, { columns });
   progress.wait(given);

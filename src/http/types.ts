@@ -105,7 +105,7 @@ export interface Wait {
    * process; `backoff`: after a failed read; `list`: until an incomplete list is fetched again; `requests`: until no create of
    * an import can still be processed.
    */
-  readonly reason: 'blocked' | 'window' | 'pending' | 'backoff' | 'list' | 'requests';
+  readonly reason: 'blocked' | 'window' | 'pending' | 'backoff' | 'list' | 'requests' | 'lock';
   /** Whether the request in flight belongs to this process, if the reason is `pending`. */
   readonly isOwn?: boolean;
   /** The failure, if the reason is `backoff`. */

@@ -8,10 +8,12 @@ type Listed = readonly Category[];
 
 const RETRIES_MS = [2000, 4000];
 
+/** Waits, and shows why. */
+export type Pause = (ms: number, reason: 'list' | 'requests' | 'lock') => Promise<void>;
+
 export interface ListOptions {
   readonly categories: Api['categories'];
-  /** Waits, and shows why. */
-  readonly pause: (ms: number, reason: 'list' | 'requests') => Promise<void>;
+  readonly pause: Pause;
 }
 
 export interface Fetched {

@@ -87,8 +87,7 @@ class Run implements RunResult {
   }
 
   async begin(): Promise<void> {
-    const { lock, pause, onProgress } = this.#options;
-    await pause(lock.drainMs, 'requests');
+    const { onProgress } = this.#options;
     const listed = await firstList(this.#options, this.#known);
     this.#before = new Set(this.#known.keys());
     this.#read(listed);

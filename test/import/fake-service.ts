@@ -3,7 +3,8 @@ import type { Api } from '../../src/api/categories.ts';
 import type { Category, NewCategory } from '../../src/api/types.ts';
 import { MemoryLog } from '../../src/append-log/log.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import { BEAT_MS, Lock, lockFormat } from '../../src/import/lock.ts';
+import { BEAT_MS, Lock } from '../../src/import/lock.ts';
+import { lockFormat } from '../../src/import/lock-format.ts';
 import type { RunOptions, RunResult } from '../../src/import/run.ts';
 import { runImport } from '../../src/import/run.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -11,7 +12,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 /** The timeout of each create; only a create that hangs lasts that long. */
 const TIMEOUT_MS = 30_000;
 /** How long after a kill the service may process a request of the killed process. */
-const AFTER_KILL_MS = 6900;
+const AFTER_KILL_MS = 9900;
 
 /** The errors of the client. */
 const ERRORS = {
@@ -194,25 +195,28 @@ export class FakeImport {
    */
   async run(options: Partial<RunOptions> = {}, others?: 'dead'): Promise<RunResult | undefined> {
     const pid = this.#nextPid++;
-    const { clock } = this;
+    // Another run may set other rows while this one waits for the lock.
+    const { clock, rows } = this;
     const { api, crashed, isAlive } = this.service.client(`process ${pid}`);
     const { signal } = new AbortController();
     const lock = new Lock(this.#log, clock);
     this.#living.add(pid);
+    const pause: RunOptions['pause'] = async (ms) => (ms > 0 ? clock.sleep(ms, signal) : undefined);
     const work = async (): Promise<RunResult> => {
       await lock.acquire({
         signal,
+        pause,
         liveness: {
           self: { pid, start: '1', host: 'here' },
           livenessOf: (other) => others ?? (this.#living.has(other.pid) ? 'alive' : 'dead'),
         },
-        startBeat: (beat) => this.#startBeat(beat, isAlive),
+        repeat: (beat, until) => this.#repeat(beat, () => isAlive() && !until.aborted),
       });
       return runImport({
-        rows: this.rows,
+        rows,
         lock,
         categories: api,
-        pause: async (ms) => (ms > 0 ? clock.sleep(ms, signal) : undefined),
+        pause,
         concurrency: 4,
         maxRetries: 2,
         timeoutMs: TIMEOUT_MS,
@@ -229,16 +233,8 @@ export class FakeImport {
     }
   }
 
-  // Beats in virtual time until the process ends.
-  #startBeat(beat: () => void, isAlive: () => boolean): () => void {
-    let isOn = this.beats;
-    const loop = async (): Promise<void> => {
-      for (; isOn && isAlive(); await this.clock.sleep(BEAT_MS)) beat();
-    };
-    void loop();
-    return () => {
-      isOn = false;
-    };
+  async #repeat(beat: () => void, isOn: () => boolean): Promise<void> {
+    for (; this.beats && isOn(); await this.clock.sleep(BEAT_MS)) beat();
   }
 }
 

@@ -6,38 +6,46 @@ import { MemoryLog } from '../../src/append-log/log.ts';
 import { StateServer } from '../../src/append-log/state-server.ts';
 import { parseStateUrl } from '../../src/append-log/state-url.ts';
 import type { Clock } from '../../src/clock.ts';
-import type { LockOptions, LockState } from '../../src/import/lock.ts';
-import { Lock, lockFormat, openLock } from '../../src/import/lock.ts';
+import type { LockOptions } from '../../src/import/lock.ts';
+import { Lock, openLock } from '../../src/import/lock.ts';
+import type { LockState } from '../../src/import/lock-format.ts';
+import { lockFormat } from '../../src/import/lock-format.ts';
 import { hasModes } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
+const withServer = test.runIf(hasStateServer);
 const URL = 'https://secret.example/v1';
 const logsIn = (dir: string): string[] =>
   readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.log'));
 
 type Liveness = 'alive' | 'dead' | 'unknown';
 
-function options(pid: number, liveness: Liveness): LockOptions {
+function options(pid: number, liveness: Liveness, more: Partial<LockOptions> = {}): LockOptions {
   const self = { pid, start: '', host: 'here' };
-  return { signal: new AbortController().signal, liveness: { self, livenessOf: () => liveness } };
+  const { signal } = new AbortController();
+  const still = { pause: async () => undefined, repeat: () => undefined };
+  return { signal, ...still, liveness: { self, livenessOf: () => liveness }, ...more };
 }
 
-function fakeIntervals(): void {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  onTestFinished(() => void vi.useRealTimers());
-}
-
-/** A log on which runs follow one another. */
+/** A log on which runs follow one another; `beat` lets the last one record that it is alive. */
 function shared(clock = new FakeClock()) {
   const log = new MemoryLog(lockFormat);
-  const acquire = async (pid = 1, liveness: Liveness = 'dead', by: Clock = clock): Promise<Lock> => {
+  const it = { clock, log, acquire, beat: (): void => undefined };
+  async function acquire(pid = 1, liveness: Liveness = 'dead', by: Clock = clock): Promise<Lock> {
     const lock = new Lock(log, by);
-    await lock.acquire(options(pid, liveness));
+    await lock.acquire(options(pid, liveness, { repeat: (beat) => (it.beat = beat) }));
     return lock;
-  };
-  return { clock, log, acquire };
+  }
+  return it;
+}
+
+function onServer({ url }: RedisServer) {
+  const clock = new FakeClock();
+  const server = new StateServer({ address: parseStateUrl(url, undefined, 'X'), clock });
+  onTestFinished(() => server.close());
+  return { open: () => openLock(URL, { clock, server, stateDir: tempDir }) };
 }
 
 const takenOver = expect.objectContaining({ kind: 'storage', message: expect.stringContaining('taken over') });
@@ -84,26 +92,48 @@ test('the lock of a new base URL removes those that were not used for 48 hours, 
   await open('new');
   expect(logsIn(dir)).toHaveLength(2);
   recent.assertHeld();
-  // A run that was suspended for so long finds the lock free, and sends nothing.
-  expect(() => old.assertHeld()).toThrow(takenOver);
+  // A run that was suspended for so long finds an empty log, and sends nothing.
+  expect(() => old.assertHeld()).toThrow('the lock of this import was removed');
 });
 
-test.runIf(hasStateServer)('a lock on a state server expires 48 hours after its last record', async () => {
+withServer('a lock on a state server expires 48 hours after its last record', async () => {
   await using redis = await RedisServer.start();
-  const clock = new FakeClock();
-  const server = new StateServer({ address: parseStateUrl(redis.url, undefined, 'X'), clock });
-  onTestFinished(() => server.close());
-  const lock = await openLock(URL, { clock, server, stateDir: tempDir });
+  const { open } = onServer(redis);
+  const lock = await open();
   await lock.acquire(options(1, 'alive'));
   const [, key = ''] = /(petstore:\S+)/.exec(await redis.command('KEYS', '*')) ?? [];
   expect(Number((await redis.command('PTTL', key)).slice(1))).toBeGreaterThan(47 * 3_600_000);
   await lock.close();
 });
 
+withServer('a run whose lock a state server has forgotten keeps it, and another run waits', async () => {
+  await using redis = await RedisServer.start();
+  const { open } = onServer(redis);
+  const [first, second] = [await open(), await open()];
+  let beat = (): void => undefined;
+  await first.acquire(options(1, 'alive', { repeat: (given) => (beat = given) }));
+  await redis.command('FLUSHALL');
+  const events: string[] = [];
+  const pause = async (ms: number, reason: string): Promise<void> => {
+    if (ms > 0) events.push(`${reason} ${ms}`);
+    beat();
+  };
+  const onWait: LockOptions['onWait'] = ({ pid }) => {
+    first.assertHeld();
+    events.push(`waits for ${pid}`);
+    void first.close().then(() => events.push('released'));
+  };
+  await second.acquire(options(2, 'alive', { pause, onWait }));
+  expect(events).toEqual(['lock 4000', 'waits for 1', 'released']);
+  second.assertHeld();
+  await second.close();
+});
+
 test.each([
-  ['4 s later', 4000, 6000],
-  ['10 s later', 10_000, 0],
-  ['an hour earlier, because the clock was set back', -3_600_000, 10_000],
+  // A create may have been sent just before the next record, 3 s after the last one.
+  ['4 s later', 4000, 9000],
+  ['13 s later', 13_000, 0],
+  ['an hour earlier, because the clock was set back', -3_600_000, 13_000],
 ])('a run whose process has died is taken over immediately; %s, the next one waits', async (_when, ms, drainMs) => {
   const { clock, acquire } = shared();
   const first = await acquire(11);
@@ -126,26 +156,25 @@ test('a run waits as long as the service may process creates of a killed run, ev
 });
 
 test('a run whose process cannot be seen is taken over after 60 s without a record', async () => {
-  fakeIntervals();
-  const { clock, acquire } = shared();
-  const first = await acquire(11);
+  const it = shared();
+  const first = await it.acquire(11);
+  const { beat } = it;
   let polls = 0;
   // A record after 45 s restarts the 60 s; jumps of the wall clock make no difference.
   const polling = Object.assign(new FakeClock(), {
-    monotonic: () => clock.monotonic(),
+    monotonic: () => it.clock.monotonic(),
     sleep: async (ms: number) => {
-      if (++polls === 225) vi.advanceTimersByTime(3000);
-      clock.at += 3_600_000;
-      await clock.sleep(ms);
+      if (++polls === 225) beat();
+      it.clock.at += 3_600_000;
+      await it.clock.sleep(ms);
     },
   });
-  await acquire(12, 'unknown', polling);
-  expect(clock.monotonic()).toBe(45_000 + 60_000);
+  await it.acquire(12, 'unknown', polling);
+  expect(it.clock.monotonic()).toBe(45_000 + 60_000);
   expect(() => first.assertHeld()).toThrow(takenOver);
 });
 
 test('a run that was suspended while it took the lock is not taken over for another 60 s', async () => {
-  fakeIntervals();
   const { clock, log, acquire } = shared();
   const append = log.append.bind(log);
   let second: Promise<Lock> | undefined;
@@ -160,9 +189,11 @@ test('a run that was suspended while it took the lock is not taken over for anot
 });
 
 const process = { pid: 1, start: '', host: 'here' };
+const FORGETFUL = { revision: '', isOnServer: true };
 
 function appendTo(log: MemoryLog<LockState>, ...records: readonly object[]): LockState {
-  for (const record of records) log.append(JSON.stringify({ kind: 'acquire', run: 'a', at: 5, process, ...record }));
+  const common = { kind: 'acquire', run: 'a', at: 5, drainMs: 0, process };
+  for (const record of records) log.append(JSON.stringify({ ...common, ...record }));
   return log.cached();
 }
 
@@ -174,6 +205,39 @@ test.each<[string, string, object[]]>([
     'a',
     [{ revision: '' }, { kind: 'beat', at: 7 }, { revision: 'a 5', run: 'b' }],
   ],
+  [
+    'a live run that a server has forgotten, and that another one follows',
+    'a',
+    [
+      { ...FORGETFUL, run: 'b' },
+      { kind: 'beat', at: 7 },
+      { kind: 'beat', run: 'b', at: 9 },
+    ],
+  ],
+  [
+    'a run on a server that waited for a forgotten one in vain',
+    'b',
+    [
+      { ...FORGETFUL, run: 'b' },
+      { kind: 'beat', run: 'b', at: 7 },
+      { kind: 'beat', at: 9 },
+    ],
+  ],
+  [
+    'a run on a server that takes the lock of one that was killed while it waited for a forgotten one',
+    'a',
+    [
+      { ...FORGETFUL, run: 'c' },
+      { ...FORGETFUL, revision: 'c 5', run: 'b' },
+      { kind: 'beat', at: 7 },
+    ],
+  ],
+  ['of a run in a file and another one that writes, the first', 'b', [{ revision: '', run: 'b' }, { kind: 'beat' }]],
+  [
+    'a run whose log has records of another version',
+    'a',
+    [{ revision: '' }, { kind: 'later' }, { kind: 'release', at: 'noon' }, { kind: 'state', state: [] }],
+  ],
 ])('%s holds the lock', (_what, holder, records) => {
   expect(appendTo(new MemoryLog(lockFormat), ...records).holder?.run).toBe(holder);
 });
@@ -182,27 +246,48 @@ test('a rotation keeps the holder, its last sign of life, and the wait', () => {
   const log = new MemoryLog(lockFormat);
   const rotated = (): LockState => new MemoryLog(lockFormat, lockFormat.snapshot(log.cached())).cached();
   appendTo(log, { revision: '' }, { kind: 'beat', at: 7, drainMs: 30_000 });
-  expect(rotated()).toEqual({ holder: { ...process, run: 'a', drainMs: 0 }, at: 7, drainMs: 30_000 });
+  expect(rotated()).toEqual({ holder: { ...process, run: 'a' }, at: 7, drainMs: 30_000 });
   appendTo(log, { kind: 'release', at: 9, drainMs: 2000 });
   expect(rotated()).toEqual({ at: 9, drainMs: 2000 });
 });
 
-test('a run records every 3 s that it is alive, and sends nothing while it cannot', async () => {
-  fakeIntervals();
-  const { log, acquire } = shared();
-  const lock = await acquire();
+test('a run records every 3 s, until it ends, that it is alive', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { clock, log } = shared();
+  const lock = new Lock(log, clock);
+  const { repeat: _still, ...running } = options(1, 'dead');
+  await lock.acquire(running);
   const append = vi.spyOn(log, 'append');
-  for (const beats of [1, 2]) {
+  for (const records of [1, 2]) {
     await vi.advanceTimersByTimeAsync(3000);
-    expect(append).toHaveBeenCalledTimes(beats);
+    expect(append).toHaveBeenCalledTimes(records);
   }
+  await lock.close();
+  await vi.advanceTimersByTimeAsync(3000);
+  expect(append).toHaveBeenCalledTimes(3);
+});
+
+test('before a create, a run that has not recorded for 3 s does so, and sends nothing while it cannot', async () => {
+  const it = shared();
+  const { clock, log } = it;
+  const lock = await it.acquire();
+  const since = clock.at;
+  clock.at += 2999;
   lock.assertHeld();
-  append.mockImplementation(() => {
+  expect(log.cached().at).toBe(since);
+  for (const ms of [1, 60_000, -3_600_000]) {
+    clock.at += ms;
+    lock.assertHeld();
+    expect(log.cached()).toMatchObject({ at: clock.at, drainMs: 13_000 });
+  }
+  const full = vi.spyOn(log, 'append').mockImplementation(() => {
     throw new Error('full');
   });
-  await vi.advanceTimersByTimeAsync(3000);
+  clock.at += 3000;
   expect(() => lock.assertHeld()).toThrow('full');
-  append.mockRestore();
-  await vi.advanceTimersByTimeAsync(3000);
+  full.mockRestore();
+  it.beat();
+  await Promise.resolve();
   lock.assertHeld();
 });

@@ -150,7 +150,7 @@ test.each<[string, number, Fate]>([
 });
 
 test.each<[string, number, Fate[]]>([
-  ['was killed', 10_000, ['ok', 'crash']],
+  ['was killed', 13_000, ['ok', 'crash']],
   ['ended while a create that timed out could still arrive', 40_000, ['slow', 'unauthorized']],
   ['was killed after a create that timed out', 40_000, ['slow', 'crash']],
   ['was interrupted during a create', 10_000, ['interrupted']],

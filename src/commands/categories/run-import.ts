@@ -7,7 +7,7 @@ import { escapeControls } from '../../escape.ts';
 import { formatCount } from '../../format.ts';
 import { estimate } from '../../import/estimate.ts';
 import { importError } from '../../import/import-error.ts';
-import type { ListOptions } from '../../import/list.ts';
+import type { ListOptions, Pause } from '../../import/list.ts';
 import { firstList } from '../../import/list.ts';
 import { openLock } from '../../import/lock.ts';
 import { ImportResults } from '../../import/results.ts';
@@ -40,7 +40,7 @@ export const importAction: Action<ImportOptions, ImportData> = {
     const server = keySource === 'sandbox' ? undefined : await session.stateServer();
     const lock = await openLock(baseUrl, { clock, stateDir, server });
     try {
-      await lock.acquire({ signal, onWait: (holder) => notifyHolder(session, holder) });
+      await lock.acquire({ signal, pause: pauseOf(session), onWait: (holder) => notifyHolder(session, holder) });
       const { results, stop } = await send(session, { rows, lock, concurrency: options.concurrency });
       progress.status(undefined);
       const document = results.document();
@@ -63,18 +63,17 @@ async function notifyHolder({ context, options, notice }: Session, { pid, host }
   await notice(`waiting for another import to finish (PID ${pid} on ${machine})`);
 }
 
-// The list of the service, and waits that show their reason.
-async function listOptions({ api, context, progress }: Session): Promise<ListOptions> {
+function pauseOf({ context, progress }: Session): Pause {
   const { clock, signal } = context;
-  const { categories } = await api();
-  return {
-    categories,
-    async pause(ms, reason) {
-      if (ms <= 0) return;
-      progress.wait({ until: clock.now() + ms, reason });
-      await clock.sleep(ms, signal).finally(() => progress.wait(undefined));
-    },
+  return async (ms, reason) => {
+    if (ms <= 0) return;
+    progress.wait({ until: clock.now() + ms, reason });
+    await clock.sleep(ms, signal).finally(() => progress.wait(undefined));
   };
+}
+
+async function listOptions(session: Session): Promise<ListOptions> {
+  return { categories: (await session.api()).categories, pause: pauseOf(session) };
 }
 
 async function preview(session: Session, rows: readonly NewCategory[]): Promise<Preview> {
