@@ -68,9 +68,9 @@ export const doctor = (): PetstoreCommand =>
     .description('diagnose problems and suggest fixes')
     .sections({
       notes: `Checks the Node version, the config and state directories (readable, private, writable), the profile, its base
-URL, the proxy, the connection (its error says whether DNS, TCP or TLS failed), the API key (one GET /categories), the
-clock, and the state server if one is configured. A check that depends on a failed one is skipped,
-and so is each that would wait for the rate limit. The exit code is that of the first failed check.`,
+URL, the proxy, the connection (DNS, TCP and TLS), the API key (one GET /categories), the clock, and the state server if
+one is configured. A check that depends on a failed one or would wait for the rate limit is skipped. The
+exit code is that of the first failed check.`,
       output: `one row per check; with --json an array of {"id", "label", "status", "detail", "hint"}. Status is ok, warning,
 failed or skipped; ids are node, config, state, state_server, profile, base_url, proxy, connection, api_key and clock.`,
       // It never waits for the rate limit.
