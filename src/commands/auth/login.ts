@@ -72,7 +72,7 @@ const loginAction: Action<LoginOptions, LoginResult> = {
       key: key ? maskKey(key.value) : null,
       keyCommand,
       verified,
-      active: activated || store.activeIfReadable() === profile,
+      active: store.activeIfReadable() === profile,
       activated,
     };
   },
@@ -156,7 +156,9 @@ async function firstLine(session: Session): Promise<string> {
 async function runCommand(session: Session, line: string, mayRun: boolean): Promise<Input<string> | undefined> {
   const { parseKeyCommand, runKeyCommand } = await import('../../profiles/key-command.ts');
   parseKeyCommand(line, '--key-command');
-  return mayRun ? { value: await runKeyCommand(line, '--key-command', session.context) } : undefined;
+  if (!mayRun) return undefined;
+  const value = await runKeyCommand(line, '--key-command', session.context);
+  return { value, hint: 'make --key-command print a valid key' };
 }
 
 /** Lists the categories until URL and key are accepted: a rejected one that came from a prompt is asked for again. */

@@ -270,9 +270,17 @@ test('--profile overrides URL and key of the environment, with one warning that 
 
 test('a key command is saved instead of a key and runs at each use', async () => {
   const vault = join(dir, 'vault.mjs');
-  fs.writeFileSync(vault, `process.stdout.write('${GOOD_KEY}\\n')`);
   const command = `"${process.execPath}" "${vault}"`;
-  const run = await petstore(['auth', 'login', '--url', service.url, '--key-command', command]);
+  const login = ['auth', 'login', '--url', service.url, '--key-command', command];
+  fs.writeFileSync(vault, "process.stdout.write('wrong-key')");
+  const wrong = await petstore(login);
+  expect([wrong.code, wrong.err, files()]).toEqual([
+    3,
+    expect.stringContaining('hint: make --key-command print a valid'),
+    [],
+  ]);
+  fs.writeFileSync(vault, `process.stdout.write('${GOOD_KEY}\\n')`);
+  const run = await petstore(login);
   expect(run).toMatchObject({ code: 0, out: expect.stringContaining('Saved key command') });
   expect(JSON.stringify(saved())).not.toContain(GOOD_KEY);
   expect(saved()).toMatchObject({ keyCommand: command, origin: service.origin });
