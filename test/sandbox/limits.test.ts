@@ -1,12 +1,8 @@
-// Rate limits: windows, bans, the headers of responses, and shares between processes.
-import { join } from 'node:path';
-import fc from 'fast-check';
+// Rate limits: windows, bans, and the headers of responses.
 import { expect, test } from 'vitest';
 import type { Limit } from '../../src/sandbox/limiter.ts';
 import { PLANS, parseLimit } from '../../src/sandbox/limiter.ts';
 import type { ServerOptions } from '../../src/sandbox/server.ts';
-import { Store } from '../../src/sandbox/store.ts';
-import { tempDir } from '../support/temp-dir.ts';
 import type { SandboxResponse } from './support.ts';
 import { noonClock, OTHER_KEY, startTestSandbox } from './support.ts';
 
@@ -67,6 +63,13 @@ test.each<[title: string, options: Partial<ServerOptions>, ...steps: Step[]]>([
     ['12:01:00', 1, 'rate_limited: 0 of 1 until 00:00:00, retry after 43140'],
   ],
   [
+    'the latest window, even if another process records a request of the one before it late',
+    { limits: ['2/1m'] },
+    ['12:01:00', 1, '200: 1 of 2 until 12:02:00'],
+    ['12:00:59', 1, '200: 0 of 2 until 12:02:00'],
+    ['12:01:00', 1, 'rate_limited: 0 of 2 until 12:02:00, retry after 60'],
+  ],
+  [
     'no ban for a client that waits for Retry-After',
     { limits: ['1/1m'] },
     ...[0, 1, 2, 3, 4, 5, 6].flatMap((minute): Step[] => [
@@ -99,31 +102,6 @@ test('rejected creates, unknown paths and 501 responses count against the limit;
   expect((await call('GET', '/v1/openapi.json')).status).toBe(200);
   const left = [...responses, await list()].map(({ headers }) => headers['x-ratelimit-remaining']);
   expect(left).toEqual(['59', '58', '57', '56']);
-});
-
-test('each window admits exactly its limit in random sequences of requests of two processes', () => {
-  const both = ['3/1s', '10/7s'].map((text) => parseLimit(text, '--limit'));
-  const step = fc.record({ who: fc.nat(1), key: fc.constantFrom('a', 'b'), later: fc.nat(1500) });
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
-      const paths = join(tempDir(), 'data');
-      const stores = [0, 1].map(() => new Store(paths, { rotateAtBytes: 1000 }));
-      const used = new Map<string, number>();
-      let now = 1_000_000;
-      for (const { who, key, later } of steps) {
-        now += later;
-        const slots = both.map(({ windowMs }) => `${key} ${windowMs} ${Math.floor(now / windowMs)}`);
-        const left = (): number =>
-          Math.min(...both.map(({ count }, index) => count - (used.get(slots[index] ?? '') ?? 0)));
-        const isFree = left() > 0;
-        const { rejection, remaining } = (stores[who] as Store).admit(key, now, both);
-        if (!rejection) for (const slot of slots) used.set(slot, (used.get(slot) ?? 0) + 1);
-        if (rejection !== 'key_banned') expect([rejection === undefined, remaining]).toEqual([isFree, left()]);
-      }
-      for (const store of stores) store.close();
-    }),
-    { numRuns: 100 },
-  );
 });
 
 test.each<[string, Limit?]>([
