@@ -38,6 +38,7 @@ function scripted(steps: readonly Step[], options: Options = {}) {
   const { maxWaitMs = 120_000, maxRetries = 4, dir = tempDir() } = options;
   const { clock = new FakeClock(undefined, () => 0) } = options;
   const sentAt: number[] = [];
+  let openUntil = 0;
   const waits: (Wait | undefined)[] = [];
   const open = (): Ledger => new Ledger({ stateDir: dir, baseUrl: 'test', key: 'test-key', clock });
   const ledger = open();
@@ -45,7 +46,11 @@ function scripted(steps: readonly Step[], options: Options = {}) {
     close: async () => undefined,
     async send(_request, how) {
       const step = steps[Math.min(sentAt.length, steps.length - 1)] as Step;
-      if (step.connectMs !== undefined) await clock.sleep(step.connectMs);
+      // A connection that was made for nothing stays open for half a second.
+      if (step.connectMs !== undefined && clock.now() > openUntil) {
+        await clock.sleep(step.connectMs);
+        openUntil = clock.now() + 500;
+      }
       how.beforeSend?.();
       const started = clock.now();
       sentAt.push(started);
