@@ -68,17 +68,16 @@ export class HttpClient {
     const allowed = request.once ? 1 : limits.maxRetries + 1;
     let successes = this.#successes;
     let refusal: HttpResponse | undefined;
-    for (let made = 1; ; made++) {
+    let made = 0;
+    for (;;) {
       const ticket = await this.#tickets.take({ signal, timeoutMs, refusal });
       const attempt = await this.#attempt(request, signal, timeoutMs, ticket);
-      if (!attempt) {
-        made--;
-        continue;
-      }
+      if (!attempt) continue;
       const { result } = attempt;
       const refused = !(result instanceof TransportError) && result.status === 429 ? result : undefined;
       // A 429 counts as an attempt only if this run has made no progress since the last one.
-      if (refused && this.#successes > successes && !request.once) made--;
+      const hasProgress = this.#successes > successes && !request.once;
+      if (!refused || !hasProgress) made++;
       successes = this.#successes;
       refusal = refused ?? refusal;
       const attempts = { made, allowed, maxWaitMs: limits.maxWaitMs };
