@@ -241,7 +241,7 @@ test('the rate limit is kept in memory for the URL of a sandbox in memory, and w
   expect([later.quota().shared, warnings]).toEqual([true, []]);
 });
 
-test('onWait is told of a wait for the rate limit, and of one before a retry', async () => {
+test('onWait is called for a wait for the rate limit, and for one before a retry', async () => {
   const waits: Wait[] = [];
   const onWait = (wait: Wait): void => void waits.push(wait);
   const limited = open({ ...(await service(1)), maxWaitMs: 7_200_000, onWait });
@@ -258,7 +258,7 @@ test('onWait is told of a wait for the rate limit, and of one before a retry', a
   expect(waits.at(-1)).toEqual({ until: expect.any(Number), reason: 'backoff' });
 });
 
-test('onWarning is told what the command line prints as a warning, without the key', async () => {
+test('onWarning receives the warnings of the command line, without the key', async () => {
   const warnings: string[] = [];
   const response = { body: [], headers: { link: '</v1/categories?page=2>; rel="next"', deprecation: 'true' } };
   const fake = await scripted(() =>

@@ -89,7 +89,7 @@ const suggestions = ROWS.flatMap(([line, , hint]) => {
   return name ? [[line, name] as const] : [];
 });
 
-test.each(suggestions)('`petstore %s` was not meant as itself, and %s exists', async (line, name) => {
+test.each(suggestions)('`petstore %s` is a usage error whose suggestion %s exists', async (line, name) => {
   const words = name.startsWith('petstore ')
     ? name.split(' ').slice(1)
     : line.split(' ').filter((one) => /^[a-z]/.test(one));

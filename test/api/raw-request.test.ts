@@ -50,7 +50,10 @@ test.each<[request: string, headers: Record<string, string>, ...notices: string[
   ['POST /x', { 'x-api-stability': 'beta' }, 'POST /x is marked beta and may change without notice'],
   ['POST /x', { 'stability-level': 'beta' }, 'POST /x is marked beta and may change without notice'],
   ['GET /x', { 'x-stability': 'stable', 'x-instability': 'beta' }],
-])('a response to %s with the headers %j causes the right notices', (request, headers, ...notices) => {
-  const [method = '', path = ''] = request.split(' ');
-  expect(deprecationNotices(method, path, headers)).toEqual(notices);
-});
+])(
+  'a response to %s with the headers %j prints its deprecation and stability notices',
+  (request, headers, ...notices) => {
+    const [method = '', path = ''] = request.split(' ');
+    expect(deprecationNotices(method, path, headers)).toEqual(notices);
+  },
+);

@@ -91,7 +91,7 @@ test('a damaged record is ignored, or an error if the log is strict, and never r
   expect(() => open(dir, 1e9, { strict: true })).toThrow('is damaged');
 });
 
-test('a record of 20 MB is read in few pieces', () => {
+test('a 20 MB record is read in large chunks', () => {
   const dir = tempDir();
   open(dir).append('x'.repeat(20_000_000));
   let reads = 0;

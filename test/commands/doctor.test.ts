@@ -159,7 +159,7 @@ test('doctor prints each row when its check has ended', async () => {
   expect(before).toMatch(/^STATUS .*\n(?:.+\n)+ok +Proxy +none\n$/);
 });
 
-test('doctor does not wait for the rate limit, and tells until when the key is blocked', async () => {
+test('doctor does not wait for the rate limit, and names the end of the block', async () => {
   const { url, requests, close } = await startHttpFake(() => ({
     status: 429,
     body: { code: 'rate_limited', message: 'Slow down.' },

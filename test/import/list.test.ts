@@ -6,7 +6,7 @@ import { FakeService } from './fake-service.ts';
 
 const list = (...names: string[]): Category[] => names.map((name, at) => ({ id: at + 1, name }));
 
-test('ids of nineteen digits are compared exactly, and what a cached list shows does not become known', async () => {
+test('ids of nineteen digits are compared exactly, and a cached list makes no category known', async () => {
   const it = new FakeService();
   it.items.push({ id: 9223372036854775806n, name: 'dog', sent: 'dog', by: 'before' });
   const options = { categories: it.client().api, pause: async () => undefined };

@@ -238,7 +238,7 @@ test('a ticket allows its request for 5 s, except during a block', () => {
   expect(isGranted('early')(1100)).toBe(false);
 });
 
-test('a ticket no longer allows its request once a response shows that nothing is left of the window', () => {
+test('a ticket no longer allows its request once a response shows that the window is used up', () => {
   const state = play(`${OPEN} left=5, 59500 take a b, 59510 ok a left=0`);
   const isGranted = (id: string) => (at: number) => stillGranted(state, id, START + at);
   expect([59_520, 60_999, 61_000].map(isGranted('b'))).toEqual([false, false, true]);

@@ -32,7 +32,7 @@ test('the window is shown after a wait that no header stated, but not during it'
   expect(after).toMatchObject({ limit: 60, blocked: null, nextRequestAt: null });
 });
 
-test('after a reset nothing is known of what was left, and the quota line shows the daily window, if one is known', () => {
+test('after a reset the remaining quota is unknown, and the quota line shows the daily window, if one is known', () => {
   const state = play('0 take a, 0 ok a');
   const passed = quotaOf(state, START + 61_000);
   expect(passed).toMatchObject({ limit: 60, remaining: null, resetAt: START + 60_000, resetPassed: true });
