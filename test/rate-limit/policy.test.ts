@@ -135,10 +135,6 @@ test.each<[title: string, history: string, expected?: object]>([
       '9010 ok probe limit=10 left=9 reset=17000, 9020 grants 9',
   ],
   [
-    'a probe after a reset delays other requests for 5 s',
-    `${OPEN} left=0, 61000 take probe, 66000 is pending, 66001 is probe`,
-  ],
-  [
     'a response to an earlier request that reports another limit does not replace the window',
     `${OPEN} limit=1e9 left=1e9, 1 take late later, 10 ok later limit=1e9 left=1e9, 20 ok late reset=10000`,
     { window: { limit: 1e9 } },
