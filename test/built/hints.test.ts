@@ -283,8 +283,8 @@ test.each<[...Row, shows: RegExp]>([
   ],
 ])('the command that the hint about %s names shows the cause', async (...row) => {
   const [what, given, line, code, hint, shows] = row;
-  await fail([what, given, line, code, hint], runBuilt);
-  const { out, err } = await runBuilt(commandIn(hint));
+  await fail([what, given, line, code, hint]);
+  const { out, err } = await run(commandIn(hint));
   expect(out + err).toMatch(shows);
   expectNoDuplicates();
 });
