@@ -1,4 +1,4 @@
-// The fleet benchmark: 8 machines x 4 processes on one key, clocks up to 30 s apart, sharing nothing, a server, or bottleneck.
+// The fleet benchmark: 8 machines x 4 processes on one key, clocks up to 30 s apart, with and without a state server.
 import type { ChildProcess } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { RedisServer } from '../test/support/redis-server.ts';
@@ -6,18 +6,17 @@ import { tempDir } from '../test/support/temp-dir.ts';
 import { delayingProxy } from './delaying-proxy.ts';
 import { resumedElsewhere, ticketTimes } from './fleet-imports.ts';
 import type { LimitServerOptions } from './limit-server.ts';
-import { startLimitServer } from './limit-server.ts';
-import type { Peer, StartWorker } from './limits-peers.ts';
+import { referenceMs, startLimitServer } from './limit-server.ts';
+import type { StartWorker } from './limits-peers.ts';
 import { allReady, installPeers } from './limits-peers.ts';
 import { say } from './report.ts';
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-type Sharing = 'files' | 'server' | 'bottleneck';
-
 interface Row {
   readonly name: string;
-  readonly sharing: Sharing;
+  /** True if the machines share no state server. */
+  readonly separate?: boolean;
   readonly service?: Partial<LimitServerOptions>;
   readonly latencyMs?: number;
   readonly machines?: number;
@@ -47,28 +46,27 @@ const unavailable = (ms: number) => async (server: RedisServer) => {
 };
 
 const ROWS: readonly Row[] = [
-  { name: 'separate files', sharing: 'files', tolerant: true },
-  { name: 'separate files, bans', sharing: 'files', service: BANS, tolerant: true },
-  { name: 'bottleneck with Redis', sharing: 'bottleneck', tolerant: true },
-  { name: 'server, +0 ms', sharing: 'server', makespan: 1.1 },
-  { name: 'server, +1 ms', sharing: 'server', latencyMs: 1, makespan: 1.1 },
-  { name: 'server, +20 ms', sharing: 'server', latencyMs: 20, makespan: 1.1 },
-  { name: 'server, sliding window', sharing: 'server', service: SLIDING, makespan: 1.1 },
-  { name: 'server, bans', sharing: 'server', service: BANS, makespan: 1.1 },
-  { name: '160 short processes', sharing: 'server', machines: 8, perMachine: 20, requests: 160 },
+  { name: 'separate files', separate: true, tolerant: true },
+  { name: 'separate files, bans', separate: true, service: BANS, tolerant: true },
+  { name: 'server, +0 ms', makespan: 1.1 },
+  { name: 'server, +1 ms', latencyMs: 1, makespan: 1.1 },
+  { name: 'server, +20 ms', latencyMs: 20, makespan: 1.1 },
+  { name: 'server, sliding window', service: SLIDING, makespan: 1.1 },
+  { name: 'server, bans', service: BANS, makespan: 1.1 },
+  { name: '160 short processes', machines: 8, perMachine: 20, requests: 160 },
   {
     name: 'kill -9 of 4 processes',
-    sharing: 'server',
+
     event: async (_server, children) => {
       await sleep(8000);
       for (const child of children.slice(0, 4)) child.kill('SIGKILL');
     },
   },
-  { name: 'killed and restarted, nothing kept', sharing: 'server', event: unavailable(200) },
-  { name: 'unavailable for 3 s', sharing: 'server', event: unavailable(3000) },
+  { name: 'killed and restarted, nothing kept', event: unavailable(200) },
+  { name: 'unavailable for 3 s', event: unavailable(3000) },
   {
     name: 'stopped 3 s',
-    sharing: 'server',
+
     event: async (server) => {
       await sleep(8000);
       server.suspend();
@@ -78,7 +76,7 @@ const ROWS: readonly Row[] = [
   },
   {
     name: 'FLUSHALL twice',
-    sharing: 'server',
+
     event: async (server) => {
       await sleep(8000);
       await server.command('FLUSHALL');
@@ -86,8 +84,8 @@ const ROWS: readonly Row[] = [
       await server.command('FLUSHALL');
     },
   },
-  { name: 'unavailable for 15 s', sharing: 'server', event: unavailable(15_000), tolerant: true },
-  { name: 'unavailable from the start', sharing: 'server', absent: true, tolerant: true },
+  { name: 'unavailable for 15 s', event: unavailable(15_000), tolerant: true },
+  { name: 'unavailable from the start', absent: true, tolerant: true },
 ];
 
 /**
@@ -101,9 +99,9 @@ export async function run(args: string[]): Promise<void> {
   if (part === undefined || part === 'ticket') misses.push(...(await ticketTimes()));
   if (part === undefined || part === 'imports') await resumedElsewhere(Number(number ?? 12), 4);
   const rows = ROWS.filter(({ name }) => name.includes(args.join(' ')));
-  const startWorker = installPeers(rows.map(peerOf));
+  const startWorker = installPeers(['petstore']);
   if (rows.length > 0)
-    say('| | sent | 429 | in a wait | created | lost | duplicates | bans | seconds | time ÷ optimum | warnings |');
+    say('| | sent | 429 | in a wait | created | lost | duplicates | bans | seconds | time ÷ reference | warnings |');
   if (rows.length > 0) say('| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
   for (const row of rows) misses.push(...(await measure(row, startWorker)));
   if (misses.length > 0) throw new Error(`not met:\n${misses.join('\n')}`);
@@ -122,11 +120,11 @@ async function measure(row: Row, startWorker: StartWorker): Promise<string[]> {
   const children = Array.from({ length: processes }, (_, index) => {
     const machine = index % machines;
     const child = startWorker({
-      ...{ peer: peerOf(row), url: service.baseUrl, limit, windowMs, workers: 2, prefix: `p${index}-` },
+      ...{ peer: 'petstore', url: service.baseUrl, limit, windowMs, workers: 2, prefix: `p${index}-` },
       count: Math.floor((requests + index) / processes),
       skewMs: Math.round(-30_000 + (60_000 * machine) / (machines - 1)),
       stateDir: directories[machine] ?? '',
-      stateUrl: row.sharing === 'files' ? undefined : `redis://127.0.0.1:${proxy?.port ?? server.port}`,
+      stateUrl: row.separate ? undefined : `redis://127.0.0.1:${proxy?.port ?? server.port}`,
     });
     if (child.pid) prefer(child.pid, 0);
     return child;
@@ -151,8 +149,7 @@ async function measure(row: Row, startWorker: StartWorker): Promise<string[]> {
   const failed = ended.reduce((sum, report) => sum + (report?.failed ?? 0), 0);
   const warnings = new Set(ended.flatMap((report) => report?.warnings ?? []));
   const seconds = (seen.lastAnsweredAt - seen.firstAt) / 1000;
-  const optimum = (Math.ceil(created / options.limit) - 1) * (options.windowMs / 1000);
-  const ratio = seconds / optimum;
+  const ratio = (1000 * seconds) / referenceMs(options, created, seen.firstAt);
   const figures = [seen.sent, seen.refused, seen.inside, created, failed, duplicates, seen.bans];
   const times = [seconds.toFixed(1), ratio.toFixed(2), warnings.size];
   say(`| ${[row.name, ...figures, ...times].join(' | ')} |`);
@@ -170,8 +167,6 @@ function prefer(pid: number, priority: number): void {
     // Only root may raise a priority.
   }
 }
-
-const peerOf = ({ sharing }: Row): Peer => (sharing === 'bottleneck' ? 'bottleneck' : 'petstore');
 
 interface Report {
   readonly failed: number;

@@ -26,8 +26,6 @@ export interface Seen {
   insideLate: number;
   readonly created: Map<string, number>;
   firstAt: number;
-  /** The arrival of the last request that the first window allows. */
-  fullAt: number;
   lastAnsweredAt: number;
   bans: number;
   readonly arrivals: Arrival[];
@@ -83,7 +81,6 @@ export async function startLimitServer(options: LimitServerOptions): Promise<Lim
     insideLate: 0,
     created: new Map(),
     firstAt: 0,
-    fullAt: 0,
     lastAnsweredAt: 0,
     bans: 0,
     arrivals: [],
@@ -97,7 +94,6 @@ export async function startLimitServer(options: LimitServerOptions): Promise<Lim
       seen.sent++;
       seen.arrivals.push(arrival);
       seen.firstAt ||= at;
-      if (seen.sent === options.limit) seen.fullAt = at;
       if (!verdict.allowed) seen.refused++;
       if (verdict.insideWait !== undefined) seen.inside++;
       if (verdict.insideWait !== undefined && verdict.insideWait > 50) seen.insideLate++;
@@ -166,4 +162,19 @@ function fail(
     response.write('{"id":1,');
     setTimeout(() => response.destroy(), 20);
   }
+}
+
+/**
+ * The reference of a run: when the last of its creates can arrive at the earliest, in milliseconds after the first request at
+ * `firstAt`, if each window serves all that it allows as soon as it begins. Latency and start-up are not part of it, so nothing
+ * is faster.
+ */
+export function referenceMs(service: LimitServerOptions, wanted: number, firstAt: number): number {
+  const { mode, limit, windowMs, skewMs = 0, daily } = service;
+  const requests = Math.min(wanted, daily?.limit ?? wanted);
+  if (requests <= limit) return 0;
+  if (mode === 'bucket') return ((requests - limit) * windowMs) / limit;
+  const laterWindows = Math.ceil(requests / limit) - 1;
+  // A fixed window began before the first request; the others begin with it.
+  return laterWindows * windowMs - (mode === 'fixed' ? (firstAt + skewMs) % windowMs : 0);
 }

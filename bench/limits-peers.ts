@@ -16,7 +16,6 @@ const PACKAGES = [
   '@octokit/core@7',
   '@octokit/plugin-throttling@11.0.5',
   'bottleneck@2.19.5',
-  'ioredis@5.11.1',
 ];
 
 /** The task of one process of worker.mjs. */

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { tempDir } from '../test/support/temp-dir.ts';
 import type { LimitServerOptions, Seen } from './limit-server.ts';
-import { startLimitServer } from './limit-server.ts';
+import { referenceMs, startLimitServer } from './limit-server.ts';
 import type { Peer, StartWorker } from './limits-peers.ts';
 import { allReady } from './limits-peers.ts';
 import { copyProgram } from './report.ts';
@@ -29,9 +29,9 @@ export interface Result {
   readonly seen: Seen;
   readonly created: number;
   readonly duplicates: number;
-  /** Time from the first request to the last response to a create, and the least possible time, in milliseconds. */
+  /** Time from the first request to the last response to a create, in milliseconds, and its reference. */
   readonly makespanMs: number;
-  readonly optimumMs: number;
+  readonly referenceMs: number;
   /** Number of workers that still waited after `patienceMs` and were killed. */
   readonly ended: number;
 }
@@ -73,7 +73,8 @@ export async function runRace(race: Race, startWorker: StartWorker): Promise<Res
   const { seen } = server;
   const duplicates = [...seen.created.values()].reduce((sum, times) => sum + times - 1, 0);
   const makespanMs = seen.lastAnsweredAt - seen.firstAt;
-  return { race, seen, created: seen.created.size, duplicates, makespanMs, optimumMs: optimumOf(race, seen), ended };
+  const reference = referenceMs(service, race.requests, seen.firstAt);
+  return { race, seen, created: seen.created.size, duplicates, makespanMs, referenceMs: reference, ended };
 }
 
 function shares({ requests, processes }: Race): number[] {
@@ -139,23 +140,4 @@ function trickle(url: string, perSecond: number): () => void {
     );
   }, 1000 / perSecond);
   return () => clearInterval(timer);
-}
-
-// Returns the least possible time: a full burst in every window from the first request on. If every request is a process,
-// the time to start the processes of the last burst is added.
-function optimumOf(race: Race, seen: Seen): number {
-  const burst = race.perRequest && seen.fullAt > 0 ? seen.fullAt - seen.firstAt : 0;
-  return windowsOf(race, seen) + burst;
-}
-
-function windowsOf({ service, requests: wanted }: Race, seen: Seen): number {
-  const { mode, limit, windowMs, skewMs = 0, daily } = service;
-  const requests = Math.min(wanted, daily?.limit ?? wanted);
-  if (requests <= limit) return 0;
-  if (mode === 'anchored') return (Math.ceil(requests / limit) - 1) * windowMs;
-  if (mode === 'sliding') return Math.floor((requests - 1) / limit) * windowMs;
-  if (mode === 'bucket') return ((requests - limit) * windowMs) / limit;
-  const first = seen.firstAt + skewMs;
-  const firstReset = (Math.floor(first / windowMs) + 1) * windowMs - first;
-  return firstReset + (Math.ceil((requests - limit) / limit) - 1) * windowMs;
 }

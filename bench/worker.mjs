@@ -47,18 +47,9 @@ const makers = {
     const octokit = new (Octokit.plugin(throttling))({ auth: key, baseUrl: url, log, throttle });
     return async (name) => (await octokit.request('POST /categories', { name })).status;
   },
-  // Uses cluster mode if there is a state server.
   async bottleneck() {
     const { default: Bottleneck } = await import('bottleneck');
     const reservoir = { reservoir: limit, reservoirRefreshAmount: limit, reservoirRefreshInterval: windowMs };
-    if (stateUrl) {
-      const { default: Redis } = await import('ioredis');
-      const { hostname: host, port } = new URL(stateUrl);
-      const cluster = { id: 'fleet', datastore: 'ioredis', clearDatastore: false, Redis };
-      const shared = new Bottleneck({ ...reservoir, ...cluster, clientOptions: { host, port: Number(port) } });
-      shared.on('error', (error) => warnings.push(error.message));
-      return (name) => shared.schedule(() => plain(name));
-    }
     // Create the limiter at the first request, so that its window matches the service's.
     let limiter;
     return (name) => {
