@@ -1,4 +1,4 @@
-// Errors as text and as JSON, with their exit codes; test/built/hints.test.ts goes through the kinds.
+// Errors as text and as JSON, with their exit codes; test/hints.test.ts goes through the kinds.
 import { expect, test } from 'vitest';
 import { PetstoreError } from '../src/errors.ts';
 import { reportError } from '../src/report-error.ts';

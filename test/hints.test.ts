@@ -1,16 +1,16 @@
-// Errors and their hints, followed to the letter: each is printed with a saved profile, and done; then its error is gone.
+// Follows the hint of each kind of error literally: afterwards its cause is gone or shown.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import parseArgv from 'string-argv';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { ErrorKind } from '../../src/error-kind.ts';
-import { EXIT_CODES } from '../../src/reference.ts';
-import type { FakeResponse, HttpFake, ReceivedRequest } from '../support/http-fake.ts';
-import { errorResponse, quotaHeaders, startHttpFake } from '../support/http-fake.ts';
-import type { Place } from '../support/processes.ts';
-import { place } from '../support/processes.ts';
-import { petstore } from '../support/program.ts';
-import { inProcess } from '../support/world.ts';
+import type { ErrorKind } from '../src/error-kind.ts';
+import { EXIT_CODES } from '../src/reference.ts';
+import type { FakeResponse, HttpFake, ReceivedRequest } from './support/http-fake.ts';
+import { errorResponse, quotaHeaders, startHttpFake } from './support/http-fake.ts';
+import type { Place } from './support/processes.ts';
+import { place } from './support/processes.ts';
+import { petstore } from './support/program.ts';
+import { inProcess } from './support/world.ts';
 
 const GOOD = 'sk_secret_good_0123456789';
 const BAD = 'sk_secret_bad_0123456789';
