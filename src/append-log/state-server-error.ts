@@ -28,7 +28,10 @@ export class StateServerError extends Error {
   }
 }
 
-function unavailable(text: string, hint = 'run the same command again when the state server is available'): Cause {
+/** The hint of a cause that may pass. */
+export const WHEN_AVAILABLE = 'run the same command again when the state server is available';
+
+function unavailable(text: string, hint = WHEN_AVAILABLE): Cause {
   return { text, problem: 'unavailable', hint };
 }
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { categoriesOf, LIST } from '../api/categories.ts';
+import { WHEN_AVAILABLE } from '../append-log/state-server-error.ts';
 import { PetstoreError, rephrase, storageError, toPetstoreError } from '../errors.ts';
 import { formatDuration, formatTime } from '../format.ts';
 import { proxyFor } from '../http/proxy.ts';
@@ -125,12 +126,8 @@ async function checkStateServer(session: Session): Promise<CheckResult> {
     if (policy === undefined) return ok(detail);
     return warning(`${detail}; it may delete the quota (${policy})`, 'set `maxmemory-policy noeviction` on the server');
   } catch (error) {
-    if (!(error instanceof PetstoreError) || error.kind !== 'storage') throw error;
-    const mayLackTls = server.tls && /(?:timed out|connection closed)$/.test(error.message);
-    const hint = mayLackTls
-      ? 'use redis:// if the server does not use TLS'
-      : 'start the state server, or correct PETSTORE_STATE_URL';
-    throw rephrase(error, error.message, hint);
+    if (!(error instanceof PetstoreError) || error.hint !== WHEN_AVAILABLE) throw error;
+    throw rephrase(error, error.message, 'start the state server, or correct PETSTORE_STATE_URL');
   }
 }
 

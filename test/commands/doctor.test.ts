@@ -66,7 +66,6 @@ interface More {
 
 const commanded = (url: string) => ({ PETSTORE_BASE_URL: url, PETSTORE_API_KEY_COMMAND: 'no-such-program --token a' });
 const withState = (url: string) => ({ ...at(url), PETSTORE_STATE_URL: 'redis://127.0.0.1:9' });
-const withTls = (url: string) => ({ ...at(url), PETSTORE_STATE_URL: `rediss://${new URL(url).host}` });
 const savedUrl = (url: string): [string, string] => ['profile-production.json', JSON.stringify({ url })];
 const damaged = (): [string, string] => ['profile-staging.json', '{"key": "sk_secret_'];
 const named = (name: string) => () => ({ PETSTORE_PROFILE: name });
@@ -106,7 +105,6 @@ test.each<
   ],
   ['an empty key and a saved URL', () => ({ PETSTORE_API_KEY: '' }), 3, 'api_key', 'is empty', '', { file: savedUrl }],
   ['a damaged profile', named('staging'), 9, 'profile', 'profile-staging.json', '', { file: damaged }],
-  ['a state server without TLS', withTls, 9, 'state_server', '', 'use redis:// if the server does not use TLS'],
   ['a closed state server', withState, 9, 'state_server', '', 'start the state server, or correct PETSTORE_STATE_URL'],
 ])(
   'doctor with %s reports one failed check',
@@ -203,6 +201,12 @@ test.runIf(hasModes)('doctor warns of a directory that others can read, until it
   expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'warning', hint });
   chmodSync(join(dir, 'config'), 0o700);
   expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'ok' });
+});
+
+test('doctor with an HTTP server as state server hints to correct the URL rather than to start it', async () => {
+  const url = await serving();
+  const { code, of } = await doctor({ ...at(url), PETSTORE_STATE_URL: `redis://${new URL(url).host}` });
+  expect([code, of('state_server')?.hint]).toEqual([9, 'correct PETSTORE_STATE_URL']);
 });
 
 test.runIf(hasStateServer)('doctor shows a state server, and warns if it may evict keys', async () => {
