@@ -80,9 +80,7 @@ function unknownOption(command: Command, word: string): PetstoreError {
   const flag = word.startsWith('--') ? word.replace(/=.*$/s, '') : word.slice(0, 2);
   if (known.includes(flag)) return error(`${flag} takes no value`, `use ${flag} alone`);
   if (/^--(?:api[-_]?)?(?:key|token)$/i.test(flag)) {
-    const isLogin = commandPath(command) === 'petstore auth login';
-    const hint = isLogin ? 'pipe the key to stdin' : 'pipe the key to `petstore auth login`';
-    return error('there is no option for the API key', hint);
+    return error('there is no option for the API key', pipeKey(command));
   }
   const match = closestMatch(flag, known);
   return error(`unknown option "${flag}"`, match ? didYouMean(match) : see(command));
@@ -139,17 +137,19 @@ function nameOf(command: Command): string {
 }
 
 function unexpectedArgument(command: Command, word: string): PetstoreError {
-  const path = commandPath(command);
-  if (path === 'petstore auth login' && looksLikeKey(word)) {
-    return error('auth login takes no API key as an argument', 'pipe the key to stdin');
-  }
   const names = command.registeredArguments.map((one) => one.name());
   const isText = (option: Option): boolean =>
     option.required && !option.argChoices && command.getOptionValueSource(option.attributeName()) === 'cli';
   let hint = see(command);
-  if (names.includes('file')) hint = 'import one file at a time';
+  if (looksLikeKey(word)) hint = pipeKey(command);
+  else if (names.includes('file')) hint = 'import one file at a time';
   else if (names.includes('name') || command.options.some(isText)) hint = 'quote a value that contains spaces';
   return error(`unexpected argument "${word}"`, hint);
+}
+
+// What was typed as a key is redacted when the error is printed.
+function pipeKey(command: Command): string {
+  return `pipe the key to ${commandPath(command) === 'petstore auth login' ? 'stdin' : '`petstore auth login`'}`;
 }
 
 function valueHint(command: Command, flag: string): string {

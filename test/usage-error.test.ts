@@ -74,6 +74,8 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string])[] 
   ['categories list --max-retries x', 'invalid number "x" for --max-retries', 'use a whole number from 0 to 999'],
   ['auth login --key pk_live_0123456789abcdef', NO_KEY_OPTION, 'pipe the key to stdin'],
   ['auth login --api-key=abc-defg-hij', NO_KEY_OPTION, 'pipe the key to stdin'],
+  ['auth login staging sk_live_0123456789abcdef', 'unexpected argument "[redacted]"', 'pipe the key to stdin'],
+  ['doctor sk_live_0123456789abcdef', 'unexpected argument "[redacted]"', 'pipe the key to `petstore auth login`'],
   ['categories list --token ab=cd-efg', NO_KEY_OPTION, 'pipe the key to `petstore auth login`'],
 ];
 
