@@ -17,7 +17,7 @@ interface Case {
   /** True: `atMost` bounds the makespan over that of a client that only waits stated times, otherwise over the least time. */
   readonly waiting?: boolean;
   /** The least time in milliseconds, if sending continuously does not find it. */
-  readonly optimumMs?: number;
+  readonly leastMs?: number;
   readonly refusedShare?: number;
   readonly latencyMs?: readonly [number, number];
   readonly shape?: Shape;
@@ -59,14 +59,14 @@ const ROWS: readonly Row[] = [
   [SILENT, 'nginx 60r/m burst=10 (accepted)', 120, bucket(1, 10), { refusedShare: 0.5 }],
   [SILENT, 'nginx 4r/s burst=10, Retry-After 1', 120, bucket(4, 10, 'one')],
   [SILENT, 'GCRA 2 per s, burst 5, exact Retry-After (accepted)', 120, bucket(2, 4, 'delta'), { refusedShare: 0.35 }],
-  [SILENT, 'HAProxy 20 per 5 s', 120, haproxy(20, 5000), { optimumMs: 30_000, shape: IMPORTS }],
-  [SILENT, 'sliding 20 per 5 s, refused requests count', 120, countsRefused, { optimumMs: 25_000 }],
+  [SILENT, 'HAProxy 20 per 5 s', 120, haproxy(20, 5000), { leastMs: 30_000, shape: IMPORTS }],
+  [SILENT, 'sliding 20 per 5 s, refused requests count', 120, countsRefused, { leastMs: 25_000 }],
   [SILENT, '20 per minute', 120, windows(20, 60_000)],
   // Accepted: a client that keeps a stated wait, times four at most, asks 17 times in such a minute.
   [SILENT, '20 per minute, Retry-After 1 (accepted)', 120, statesOneSecond, { refusedShare: 0.45 }],
   // Accepted: headers of another quota hide the exhausted one.
   [SILENT, '20 per minute beside 4980 of 5000 left (accepted)', 120, describesAnother, { refusedShare: 0.3 }],
-  [CHANGING, 'four in flight, 200 ms each', 300, atOnce(4), { optimumMs: 15_000 }],
+  [CHANGING, 'four in flight, 200 ms each', 300, atOnce(4), { leastMs: 15_000 }],
   [CHANGING, '20, 4, 200 per 5 s with Retry-After', 544, changing([20, 4, 200], 6)],
   // Accepted: the reset, `Date` and the guard cost up to a second each.
   [
@@ -92,7 +92,7 @@ async function measure(requests: number, service: MakeService, one: Case): Promi
     // The start of processes takes time with any service.
     const perRequest = (mean(latencyMs) + (shape.startMs ?? 0)) / shape.processes / shape.workers;
     const waiting = one.waiting && services.waitingTime(service, START, seed, requests, perRequest);
-    const least = waiting || (one.optimumMs ?? services.leastTime(service, START, seed, requests));
+    const least = waiting || (one.leastMs ?? services.leastTime(service, START, seed, requests));
     ratios.push(outcome.makespan / least);
     shares.push(outcome.refused / outcome.sent);
   }
