@@ -14,11 +14,11 @@ export interface Problem {
 /** @internal Whether the service processed the failed request; `late`: it may still process it after the error. */
 export type Processed = 'no' | 'perhaps' | 'late';
 
-/** The parts of an error that may be missing; those that only the command line uses are left out of the published types. */
+/** The parts of an error that may be missing. */
 export interface ErrorDetails {
-  /** One action for the user, as an imperative phrase. The client library shows it without the command. */
+  /** One action for the user, as an imperative phrase. */
   readonly hint?: string | undefined;
-  /** @internal The words of the command that does what the hint says. */
+  /** @internal The words of the command that does what the hint says; the client library omits it. */
   readonly command?: readonly string[] | undefined;
   readonly code?: string | undefined;
   readonly serviceMessage?: string | undefined;
