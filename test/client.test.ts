@@ -241,6 +241,16 @@ test('the rate limit is kept in memory for the URL of a sandbox in memory, and w
   expect([later.quota().shared, warnings]).toEqual([true, []]);
 });
 
+test('with stateDir null an unavailable state server is a warning that the rate limit is kept in memory', async () => {
+  const warnings: string[] = [];
+  const onWarning = (text: string): void => void warnings.push(text);
+  const { baseUrl } = await service();
+  const client = open({ baseUrl, stateDir: null, stateUrl: 'redis://127.0.0.1:1', onWarning });
+  expect(await client.categories.list()).toEqual([]);
+  const reason = 'connection refused';
+  expect(warnings).toEqual([`cannot use state server 127.0.0.1:1 (${reason}); the rate limit is kept in memory`]);
+});
+
 test('onWait is called for a wait for the rate limit, and for one before a retry', async () => {
   const waits: Wait[] = [];
   const onWait = (wait: Wait): void => void waits.push(wait);

@@ -147,13 +147,14 @@ export class LedgerLog {
 
   // Continues on this machine if the server is unavailable; rethrows every other error.
   #leaveServer(error: unknown): void {
-    const { clock, onWarning } = this.#options;
+    const { clock, stateDir, onWarning } = this.#options;
     const server = this.#serverLog?.server;
     if (!server) throw error;
     const reason = server.outageReason(error);
     if (!this.serverLog) return;
     if (!this.#own && !this.#isClosing) {
-      onWarning?.(`cannot use state server ${server.name} (${reason}); the rate limit is shared only on this machine`);
+      const scope = stateDir === null ? 'kept in memory' : 'shared only on this machine';
+      onWarning?.(`cannot use state server ${server.name} (${reason}); the rate limit is ${scope}`);
     }
     this.#retryServerAt = clock.monotonic() + RETRY_SERVER_MS;
     this.#switchTo(this.#openOwn());
