@@ -11,13 +11,19 @@ export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTION
  * @param method one of METHODS
  * @param path relative to the base URL, with or without a leading slash
  * @param body a JSON document
+ * @param source what the caller names the body, for a hint
  * @throws PetstoreError `usage` for a path that could leave the base URL, or a GET with a body
  */
-export function rawRequest(method: string, path: string, body: string | Uint8Array | undefined): HttpRequest {
+export function rawRequest(
+  method: string,
+  path: string,
+  body: string | Uint8Array | undefined,
+  source: string,
+): HttpRequest {
   const safe = /^(?:GET|HEAD|OPTIONS)$/.test(method);
   if (body !== undefined && safe) {
     throw new PetstoreError('usage', `${method} requests cannot have a body`, {
-      hint: 'remove the body, or use POST',
+      hint: `remove ${source}, or use POST`,
     });
   }
   const below = pathBelowBase(path);
@@ -33,7 +39,7 @@ export function checkedRequest(method: unknown, path: unknown, body: unknown): H
   const known = METHODS.find((one) => one === String(method).toUpperCase());
   if (!known) throw invalidValue(method, 'method', `use ${METHODS.join(', ')}`);
   if (typeof path !== 'string') throw new PetstoreError('usage', 'path must be a string');
-  return rawRequest(known, path, body === undefined ? undefined : jsonText(body));
+  return rawRequest(known, path, body === undefined ? undefined : jsonText(body), 'the body');
 }
 
 function jsonText(body: unknown): string {

@@ -29,7 +29,7 @@ interface RawResponse {
 
 const callAction: Action<CallOptions, RawResponse> = {
   async run(session, options, method = '', path = '') {
-    const request = rawRequest(method, path, await readBody(session, options));
+    const request = rawRequest(method, path, await readBody(session, options), '--data and --input');
     const response = await (await session.httpClient()).send(request);
     const { status, headers } = response;
     for (const notice of deprecationNotices(request.method, request.path, headers)) await session.warn(notice);

@@ -87,7 +87,7 @@ test.each<[what: string, args: string[], words: string]>([
   ['an encoded path that leaves the base URL', ['GET', '/x/..%2F..%2f../admin'], 'must stay below the base URL'],
   ['a path in place of the method', ['/categories', '/x'], 'invalid value "/categories" for METHOD'],
   ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON\nhint: quote the JSON, for'],
-  ['a body for GET', ['GET', '/x', '--data', '{}'], 'GET requests cannot have a body'],
+  ['a body for GET', ['GET', '/x', '--data', '{}'], 'cannot have a body\nhint: remove --data and --input, or use POST'],
   ['a directory as input', ['POST', '/x', '--input', '/'], '"/" is a directory'],
 ])('`api` with %s is a usage error, and nothing is sent', async (_what, args, words) => {
   const before = service.requests.length;
