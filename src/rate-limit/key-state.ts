@@ -12,7 +12,7 @@ export interface Ticket {
   /** Until then its response may arrive. */
   readonly expires: number;
   readonly holder: ProcessRef;
-  /** Whether it was sent alone, to learn what is left. */
+  /** Whether it was sent alone, to learn the remaining quota. */
   readonly probe: boolean;
 }
 
@@ -31,15 +31,15 @@ export interface KeyState {
   time: number;
   seq: number;
   tickets: Record<string, Ticket>;
-  /** When requests were lost: each counts until the response to a request that was sent later shows what is left. */
+  /** When requests were lost: each counts until the response to a request that was sent later shows the remaining quota. */
   unanswered: number[];
-  /** When the last request was sent whose response showed what is left: that number includes all requests lost before. */
+  /** When the last request was sent whose response showed the remaining quota, which includes all requests lost before. */
   countedUntil: number;
   window?: Window | undefined;
   /** The last window whose reset was more than an hour ahead: the daily one, for display only. */
   daily?: Window | undefined;
   block?: Block | undefined;
-  /** Whether no request has succeeded since the start or the last refusal, so nothing is known of what is left. */
+  /** Whether no request has succeeded since the start or the last refusal, so the remaining quota is unknown. */
   needsProbe: boolean;
   /** The most requests in flight at once; its whole part counts. */
   concurrency: number;

@@ -1,4 +1,4 @@
-// The window that headers report: what is left until its reset. Pure.
+// The window that headers report: the requests left until its reset. Pure.
 import type { RateLimitReading } from './ledger-record.ts';
 import { RULES } from './rules.ts';
 
