@@ -57,7 +57,7 @@ export class Ledger {
     return admission.granted ? PENDING : admission;
   }
 
-  /** The last check before the first byte: false after a 429 to another request, or once the ticket has expired. */
+  /** The last check before the first byte: false after a 429 to another request, or once the ticket is overdue. */
   stillGranted(ticket: string): boolean {
     const state = this.#log.freshState();
     return state !== undefined && stillGranted(state, ticket, this.#log.now);

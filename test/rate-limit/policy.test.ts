@@ -217,6 +217,10 @@ test.each<[title: string, history: string, expected?: object]>([
     `${OPEN} left=0 reset=1000, 2000 take a, 2010 ok a left=10 reset=2200`,
     { window: { remaining: 10 } },
   ],
+  [
+    'server errors do not raise the number of requests in flight',
+    `${BARE}, 1 take a b, 2 bare a b status=502, 3 take c d, 4 bare c d status=502, 5 grants 2`,
+  ],
   ['the minute window is not remembered as the daily one', OPEN, { daily: undefined }],
   [
     '`quota --clear` removes blocks and windows and keeps requests in flight',
