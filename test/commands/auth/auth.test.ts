@@ -135,6 +135,11 @@ test('auth login needs no active profile if one is named', async () => {
   expect(await petstore(['auth', 'login'])).toMatchObject({ code: 9, err: expect.stringContaining('active.json') });
 });
 
+test('auth login leaves the sandbox active, which needs no key', async () => {
+  await petstore(['auth', 'switch', 'sandbox']);
+  expect(await login(GOOD_KEY, 'farm')).toMatchObject({ code: 0, out: expect.stringContaining('To use it, add') });
+});
+
 test('auth login of one profile ignores a damaged active one', async () => {
   await login(GOOD_KEY);
   fs.writeFileSync(join(dir, 'config', 'profile-production.json'), 'damaged');
