@@ -27,8 +27,8 @@ export const SNAPSHOT = '0 ';
 const FILE_NAME = /^(.*)(\.([1-9]\d{0,14})\.log(?:\.[\w-]+\.tmp)?)$/s;
 const CLAIM_WAITS = 100;
 const CLAIM_WAIT_MS = 5;
-// Errors of link(2) on file systems without hard links: exFAT, some network and FUSE mounts.
-const NO_HARD_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+// Errors of link(2) on file systems without hard links: exFAT (on Windows EISDIR), some network and FUSE mounts.
+const NO_HARD_LINKS = new Set(['EISDIR', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 /** The files of one log, in a directory that is created with mode 0700. */
 export class Segments {

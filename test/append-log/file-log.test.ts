@@ -204,20 +204,23 @@ test.runIf(process.getuid)('a log file that another user owns is an error', () =
   expect(() => open(tempDir(), 1e9, { fs: stub })).toThrow('is owned by another user');
 });
 
-test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('one process at a time rotates a log without hard links (%s)', (code) => {
-  const dir = tempDir();
-  const linkSync = (): void => {
-    throw Object.assign(new Error('no hard links'), { code });
-  };
-  const renameSync: typeof fs.renameSync = (from, to) => {
-    expect(fs.existsSync(`${to}.claim.tmp`)).toBe(true);
-    fs.renameSync(from, to);
-  };
-  const log = open(dir, 300, { fs: { ...fs, linkSync, renameSync } });
-  for (const record of numbered(100)) log.append(record);
-  expect(open(dir).refresh()).toEqual(numbered(100));
-  expect([segmentIn(dir) > 3, fs.readdirSync(dir).length]).toEqual([true, 2]);
-});
+test.each(['EISDIR', 'EPERM', 'ENOTSUP', 'ENOSYS'])(
+  'one process at a time rotates a log without hard links (%s)',
+  (code) => {
+    const dir = tempDir();
+    const linkSync = (): void => {
+      throw Object.assign(new Error('no hard links'), { code });
+    };
+    const renameSync: typeof fs.renameSync = (from, to) => {
+      expect(fs.existsSync(`${to}.claim.tmp`)).toBe(true);
+      fs.renameSync(from, to);
+    };
+    const log = open(dir, 300, { fs: { ...fs, linkSync, renameSync } });
+    for (const record of numbered(100)) log.append(record);
+    expect(open(dir).refresh()).toEqual(numbered(100));
+    expect([segmentIn(dir) > 3, fs.readdirSync(dir).length]).toEqual([true, 2]);
+  },
+);
 
 // A file system as on Windows and macOS: it finds a file under every spelling, and lists the first one.
 function caseInsensitive(): LogFs {
