@@ -62,8 +62,8 @@ async function oneRound(round: number) {
     for (let kill = 0; kill < KILLS; kill++) {
       const child = startProgram(BIN, machines[kill % 2] as Place, IMPORT);
       const outcome = ended(child);
-      // From the second run on, an import waits 10 s first.
-      await sleep((kill === 0 ? 400 : 10_500) + Math.random() * 1500);
+      // The first import waits for a forgotten lock, and the others for creates that may have been sent.
+      await sleep((kill === 0 ? 4400 : 20_500) + Math.random() * 1500);
       if (await killWith(MISHAPS[(round + kill) % MISHAPS.length], server, child)) kills++;
       await outcome;
     }

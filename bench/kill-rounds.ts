@@ -2,14 +2,16 @@
 import { resumedElsewhere } from './fleet-imports.ts';
 import type { Result } from './kill-round.ts';
 import { containerRound, killRound } from './kill-round.ts';
+import { forgottenLock, slowService } from './kill-round-lock.ts';
 import { BIN, must, say } from './report.ts';
 
 const FAULTS = ['lost-response:3', 'truncate:1', 'reset:1', '500:1'];
 
 /**
- * `npm run bench -- kill-rounds [--rounds N] [--parallel N] [--containers | --state-server]`: 200 rounds on one machine or
- * in two containers with clocks 140 s apart, or 50 rounds of 4 kills on two machines, with the state server killed at two of
- * three kills.
+ * `npm run bench -- kill-rounds [--rounds N] [--parallel N] [--containers | --state-server | --forget | --slow]`: 200 rounds
+ * on one machine or in two containers with clocks 140 s apart, or 50 rounds of 4 kills on two machines, with the state server
+ * killed at two of three kills. `--forget`: 20 rounds in which a state server forgets the lock. `--slow`: 10 rounds of 4
+ * kills with creates that take up to 9.5 s, on one machine and on two in turn.
  */
 export async function run(args: string[]): Promise<void> {
   const number = (option: string): number | undefined =>
@@ -18,6 +20,17 @@ export async function run(args: string[]): Promise<void> {
   const rounds = number('--rounds') ?? (isOnServer ? 50 : 200);
   const parallel = number('--parallel') ?? 4;
   if (isOnServer) return resumedElsewhere(rounds, parallel);
+  if (args.includes('--forget')) {
+    for (let round = 0; round < (number('--rounds') ?? 20); round++)
+      say(`forgotten lock, round ${round}: 0 twice, exit codes ${(await forgottenLock(round)).codes.join(' and ')}`);
+    return;
+  }
+  if (args.includes('--slow')) {
+    const slow = async (round: number): Promise<void> =>
+      say(`slow service, round ${round}: ${await slowService(round, 4)} kills, 0 twice, 0 missing`);
+    await Promise.all(Array.from({ length: number('--rounds') ?? 10 }, (_, round) => slow(round)));
+    return;
+  }
   const isContained = args.includes('--containers');
   const total = { rounds: 0, kills: 0, stops: 0, runs: 0, longestWaitMs: 0 };
   const since = Date.now();
