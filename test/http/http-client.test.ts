@@ -203,23 +203,35 @@ test.each([
   },
 );
 
-test.each(
-  ['Content-Length: 99\r\n\r\n[', 'Transfer-Encoding: chunked\r\n\r\n400\r\n[]'].flatMap((rest) =>
-    [0, 1, 4].map((maxRetries): [string, number] => [rest, maxRetries]),
-  ),
-)('a response that is always cut off (%j), with %i retries, is a network error of a read', async (rest, maxRetries) => {
-  const cutOff = (socket: Socket): unknown =>
-    socket.end(`HTTP/1.1 200 OK\r\nConnection: ${service.requests.at(-1)?.headers.connection}\r\n${rest}`);
-  const service = await startHttpFake(() => cutOff);
-  onTestFinished(service.close);
-  const transport = createTransport({ baseUrl: service.url, key: 'k', version: '1', env: {}, now: Date.now });
-  const { sender } = scripted([], { maxRetries, transport });
-  const message = 'the connection closed before the response was complete';
-  expect(await caught(sender.send(LIST))).toMatchObject({ kind: 'network', exitCode: 6, message });
-  expect(service.requests).toHaveLength(maxRetries + 1);
-  expect(await caught(sender.send(CREATE))).toMatchObject({ ...LOST, message: expect.stringContaining(message) });
-  expect(service.requests).toHaveLength(maxRetries + 2);
-});
+const KNOWN_LENGTH = 'Content-Length: 99\r\n\r\n[';
+const INCOMPLETE = /the connection closed before the response was complete$/;
+const CUTS = {
+  'in a body of known length': { rest: KNOWN_LENGTH, end: 'destroySoon', problem: INCOMPLETE },
+  'in a chunk': { rest: 'Transfer-Encoding: chunked\r\n\r\n400\r\n[]', end: 'destroySoon', problem: INCOMPLETE },
+  // A reset may overtake the head of the response.
+  'by a reset': { rest: KNOWN_LENGTH, end: 'resetAndDestroy', problem: /the connection closed before / },
+} as const;
+const WHERE = Object.keys(CUTS) as (keyof typeof CUTS)[];
+
+test.each(WHERE.flatMap((where) => [0, 1, 4].map((maxRetries) => [where, maxRetries] as const)))(
+  'a response that is always cut off %s, with %i retries, is a network error of a read',
+  async (where, maxRetries) => {
+    const { rest, end, problem } = CUTS[where];
+    const cutOff = (socket: Socket): void => {
+      const start = `HTTP/1.1 200 OK\r\nConnection: ${service.requests.at(-1)?.headers.connection}\r\n`;
+      socket.write(start + rest, () => socket[end]());
+    };
+    const service = await startHttpFake(() => cutOff);
+    onTestFinished(service.close);
+    const transport = createTransport({ baseUrl: service.url, key: 'k', version: '1', env: {}, now: Date.now });
+    const { sender } = scripted([], { maxRetries, transport });
+    const message = expect.stringMatching(problem);
+    expect(await caught(sender.send(LIST))).toMatchObject({ kind: 'network', exitCode: 6, message });
+    expect(service.requests).toHaveLength(maxRetries + 1);
+    expect(await caught(sender.send(CREATE))).toMatchObject({ ...LOST, message });
+    expect(service.requests).toHaveLength(maxRetries + 2);
+  },
+);
 
 test.each<[string, Step, number, number, object]>([
   ['that is not connected yet is not sent', { connectMs: 500 }, 500, 0, { exitCode: 143, processed: 'no' }],
