@@ -78,7 +78,7 @@ const TABLE: readonly (readonly [cause: Cause, weight: number, ...draws: Draw[]]
   // So long that another machine takes over.
   ['process', 3, ['suspend', 'create connecting any', [65_000, 165_000]]],
   // A refusal that the suspended process must know of before it sends its request.
-  ['process', 5, ['suspend', 'connecting', [3000, 25_000]], ['refuse', 'asleep', 2]],
+  ['process', 5, ['suspend', 'connecting', [2000, 8000]], ['refuse', 'asleep', 2]],
   ['process', 4, ['suspend', 'contended', [65_000, 165_000]]],
   ['process', 2, ['disk-full', 'create any', [1000, 60_000]]],
   // A process that dies after the seal of a log, while others have it open.

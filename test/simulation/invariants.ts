@@ -78,6 +78,9 @@ const NEWS_MS = 2500;
 const BACKOFF_MS = 8000;
 /** The longest time from the head of a response to its end, in milliseconds. */
 const LONGEST_BODY_MS = 3;
+/** Far more than a log has when it is rotated (build.mjs): a state in use may be large, and processes write at once. */
+const LARGEST_LOG_BYTES = 24_000;
+const LONGEST_LOG = 40;
 /** The longest floor (docs/rate-limits.md), in milliseconds. */
 const MINUTE_MS = 60_000;
 /** Tolerance for rounding, the backoff of reads and the pauses between lists, in milliseconds. */
@@ -379,13 +382,18 @@ export class Invariants {
       this.violate('the outcome is unknown, and no create was interrupted in flight');
   }
 
-  /** Checks that no key is in a file, except in the profiles, or on the state server. */
+  /** Checks that no key is in a file, except in the profiles, or on the state server, and that logs were rotated. */
   checkRecords(): void {
     const { keys, stateServer } = this.#options;
     const isKeyIn = (bytes: string | Buffer): boolean => keys.some((key) => bytes.includes(key));
-    for (const [path, bytes] of files())
+    for (const [path, bytes] of files()) {
       if (!path.includes('/config/') && isKeyIn(bytes)) this.violate(`a key in ${path}`);
+      if (bytes.length > LARGEST_LOG_BYTES) this.violate(`${path} has ${bytes.length} bytes: it was not rotated`);
+    }
     if (isKeyIn(stateServer.dump())) this.violate('a key on the state server');
+    const { longestLog } = stateServer;
+    if (longestLog > LONGEST_LOG)
+      this.violate(`a log on the state server has ${longestLog} entries: it was not rotated`);
   }
 }
 

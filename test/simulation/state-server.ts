@@ -69,6 +69,11 @@ export class StateServer {
     this.troubledUntil = Math.max(this.troubledUntil, now + ms + SETTLED_AFTER_MS);
   }
 
+  /** The number of entries in the longest log. */
+  get longestLog(): number {
+    return Math.max(0, ...[...this.#streams.values()].map(({ length }) => length));
+  }
+
   /** Everything it holds, for the invariants. */
   dump(): string {
     return JSON.stringify([...this.#streams]);
