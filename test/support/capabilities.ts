@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 
 const posix = process.platform !== 'win32';
 
-/** Pseudo-terminals; `npm run bench -- windows` tests the consoles of Windows. */
+/** Pseudo-terminals. */
 export const hasPty = posix;
 /** `sh` and the tools that scripts in tests use. */
 export const hasShell = posix;

@@ -92,7 +92,7 @@ export async function closeTerminal(command: readonly string[], at: Place, after
 }
 
 function startInTerminal(command: readonly string[], at: Place, options: TerminalOptions = {}) {
-  const { columns = 80, rows = 24, stdoutPiped = false, timeoutMs = 20_000 } = options;
+  const { columns = 80, rows = 24, stdoutPiped = false, timeoutMs = 100_000 } = options;
   const { master, slave: reader, ptsName } = open({});
   // A separate descriptor keeps the terminal open, since the returned reader would consume the input.
   const slave = openSync(ptsName, files.O_RDWR | files.O_NOCTTY);
