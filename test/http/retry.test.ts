@@ -1,7 +1,7 @@
 // The retry decision for every result of a read and of a create.
 import { expect, test } from 'vitest';
 import type { Attempt } from '../../src/http/retry.ts';
-import { isRefusal, pauseBeforeRetry } from '../../src/http/retry.ts';
+import { isRefusal, pauseBeforeRetry, statusTraits } from '../../src/http/retry.ts';
 import type { TransportErrorReason } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 
@@ -28,7 +28,7 @@ test.each([
   ...rows(statuses(408, 500, 502, 503, 504), true, false),
   ...rows(failures(false, 'connect', 'proxy', 'timeout', 'reset'), true, true),
   ...rows(failures(true, 'timeout', 'reset', 'protocol'), true, false),
-  ...rows(failures(false, 'tls', 'aborted'), false, false),
+  ...rows(failures(false, 'tls', 'proxy-auth', 'proxy-denied', 'proxy-refused', 'aborted'), false, false),
   ...rows(failures(true, 'too-large', 'aborted'), false, false),
 ])('after %j a read is retried: %s, and a create: %s', (attempt, read, create) => {
   expect([isRetried(true, attempt), isRetried(false, attempt)]).toEqual([read, create]);
@@ -60,4 +60,10 @@ test('the Retry-After of a 503 is never shortened, and one beyond --max-wait end
 test('a 429, or a 503 to a create, is a refusal; a 503 to a read is not', () => {
   expect([429, 503, 500].map((status) => isRefusal({ safe: false }, status))).toEqual([true, true, false]);
   expect([429, 503, 500].map((status) => isRefusal({ safe: true }, status))).toEqual([true, false, false]);
+});
+
+test('a 400, 409, 413 or 422 rejects the values of one create, and any other 4xx every create', () => {
+  const statuses = Array.from({ length: 100 }, (_, at) => 400 + at);
+  const ofOneCreate = statuses.filter((status) => statusTraits(status).rowSpecific);
+  expect(ofOneCreate).toEqual([400, 409, 413, 422]);
 });
