@@ -35,7 +35,7 @@ export function retryAfterMs(head: Head): number | undefined {
   // Milliseconds only if the reset confirms them: a guess must not shorten a wait.
   const value = Number(text);
   const mayBeMs = resetInMs !== undefined && value >= 1000 && value < OLDEST_TIMESTAMP;
-  if (mayBeMs && Math.abs(value - resetInMs) <= 2000 && value * 1000 - resetInMs > 60_000) return Math.ceil(value);
+  if (mayBeMs && Math.abs(value - resetInMs) <= 2000) return Math.ceil(value);
   return ms === undefined ? undefined : Math.min(FARTHEST_MS, Math.max(0, ms));
 }
 

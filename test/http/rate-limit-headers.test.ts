@@ -73,6 +73,7 @@ type Expected = readonly [wait: number | undefined, from: string, ...counts: (nu
 // Expected: wait, its source, limit, remaining, and seconds from the response to the reset.
 test.each<[string, number, Given, Expected]>([
   ['milliseconds, confirmed', 429, { ...minute, ra: '30000', rem: '0', reset: T(30) }, [30, 'retry_after', 60, 0, 30]],
+  ['an hour, not ms', 429, { ...minute, ra: '3600', rem: '0', reset: T(30) }, [3600, 'retry_after', 60, 0, 30]],
   ['a reset without Retry-After', 429, { ...minute, rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],
   ['a reset after Retry-After', 429, { ...minute, ra: '1', rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],
   ['a reset before Retry-After', 429, { ...minute, ra: '60', rem: '0', reset: T(3) }, [60, 'retry_after', 60, 0, 3]],
@@ -85,6 +86,8 @@ test.each<[string, number, Given, Expected]>([
   ['a reset without remaining', 429, { date: NOON, reset: T(42) }, [42, 'reset', undefined, undefined, 42]],
   ['no headers', 429, {}, NONE],
   ['Retry-After', 503, { ra: '4' }, [4, 'retry_after']],
+  ['a reset', 503, { ...minute, rem: '0', reset: T(20) }, [...NONE, 60, 0, 20]],
+  ['a date 90 s ago as reset', 200, { date: NOON, reset: at('11:58:30') }, NONE],
   ['Retry-After', 200, { ...minute, ra: '10', rem: '5', reset: T(20) }, [...NONE, 60, 5, 20]],
   ['limit, remaining and reset', 200, { ...minute, rem: '41', reset: T(30) }, [...NONE, 60, 41, 30]],
   ['remaining above the limit', 200, { ...minute, rem: '99', reset: T(30) }, [...NONE, undefined, undefined, 30]],
