@@ -32,11 +32,11 @@ export function wholeNumber(value: unknown, name: string, least: number, most: n
   const isScalar = typeof value === 'number' || typeof value === 'string';
   const number = isScalar && /^\d{1,10}$/.test(String(value)) ? Number(value) : Number.NaN;
   if (number >= least && number <= most) return number;
-  throw invalidValue(value, name, `use a whole number from ${least} to ${most}`, 'number');
+  throw invalidValueError(value, name, `use a whole number from ${least} to ${most}`, 'number');
 }
 
 /** The error of an option with an unusable value, or with an unusable part: `what`. */
-export function invalidValue(value: unknown, name: string, hint: string, what = 'value'): PetstoreError {
+export function invalidValueError(value: unknown, name: string, hint: string, what = 'value'): PetstoreError {
   const shown = escapeControls(JSON.stringify(String(value)));
   return new PetstoreError('usage', `invalid ${what} ${shown} for ${name}`, { hint });
 }

@@ -1,7 +1,7 @@
 // The global options: commander reads them as text, which is checked here before a command runs.
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import { invalidValue, wholeNumber } from './check-options.ts';
+import { invalidValueError, wholeNumber } from './check-options.ts';
 import { LONGEST_TIMER_MS } from './clock.ts';
 import type { Environment } from './context.ts';
 import { PetstoreError } from './errors.ts';
@@ -43,7 +43,7 @@ export function wantsJson({ json, format }: TypedOptions): boolean {
 export function checkGlobalOptions(typed: TypedOptions, env: Environment): GlobalOptions {
   const { profile, json, quiet, verbose, color } = typed;
   const format = FORMATS.find((one) => one === (typed.format ?? (json ? 'json' : 'table')));
-  if (!format) throw invalidValue(typed.format, '--format', `use ${formatChoices(FORMATS)}`);
+  if (!format) throw invalidValueError(typed.format, '--format', `use ${formatChoices(FORMATS)}`);
   if (json && format !== 'json') {
     throw new PetstoreError('usage', `--json and --format ${format} cannot be combined`, { hint: 'use one of them' });
   }
@@ -69,7 +69,7 @@ export function checkGlobalOptions(typed: TypedOptions, env: Environment): Globa
 
 function duration(text: string, from: string, least: number): number {
   const ms = parseDuration(text);
-  if (ms === undefined) throw invalidValue(text, from, 'use a duration such as 500ms, 30s, 2m or 1h', 'duration');
+  if (ms === undefined) throw invalidValueError(text, from, 'use a duration such as 500ms, 30s, 2m or 1h', 'duration');
   if (ms >= least) return Math.min(ms, LONGEST_TIMER_MS);
   throw new PetstoreError('usage', `${from} must be greater than 0`, { hint: 'use a value such as 30s' });
 }

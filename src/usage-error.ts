@@ -28,18 +28,18 @@ export function usageError({ code, message, command }: ParseError): PetstoreErro
   const word = /'(.*?)'/s.exec(message)?.[1] ?? '';
   // `-profile dog` is `-p rofile` to commander.
   const single = rootOf(command).context.args.find((arg) => flagsOf(command).includes(`-${arg}`));
-  if (single !== undefined) return unknownOption(command, single);
+  if (single !== undefined) return unknownOptionError(command, single);
   switch (code) {
     case 'commander.unknownCommand':
-      return unknownCommand(command, args);
+      return unknownCommandError(command, args);
     case 'commander.help':
       return error(`missing subcommand after \`${commandPath(command)}\``, use(subcommandsOf(command).map(nameOf)));
     case 'commander.unknownOption':
-      return unknownOption(command, word);
+      return unknownOptionError(command, word);
     case 'commander.missingMandatoryOptionValue': {
       // `--nam dog` is a mistyped `--name` rather than a missing one.
       const mistyped = args.find((arg) => /^-./.test(arg));
-      if (mistyped !== undefined) return unknownOption(command, mistyped);
+      if (mistyped !== undefined) return unknownOptionError(command, mistyped);
       return error(`${flag} is required`, args.length > 0 ? `use ${flag}` : `pass a name, for example ${flag} dog`);
     }
     case 'commander.optionMissingArgument':
@@ -47,11 +47,11 @@ export function usageError({ code, message, command }: ParseError): PetstoreErro
     case 'commander.missingArgument':
       return error(`${word.toUpperCase()} is required`, argumentHint(command, word));
     case 'commander.excessArguments':
-      return unexpectedArgument(command, args[command.registeredArguments.length] ?? '');
+      return unexpectedArgumentError(command, args[command.registeredArguments.length] ?? '');
     case 'commander.conflictingOption':
       return error(`${flag} and ${other} cannot be combined`, 'use one of them');
     case 'commander.invalidArgument':
-      return invalidChoice(message);
+      return invalidChoiceError(message);
     default:
       return error(message.replace(/^error: /, ''), see(command));
   }
@@ -73,7 +73,7 @@ function use(words: readonly string[]): string {
   return `use ${formatChoices(words)}`;
 }
 
-function unknownOption(command: Command, word: string): PetstoreError {
+function unknownOptionError(command: Command, word: string): PetstoreError {
   const known = flagsOf(command);
   if (known.includes(`-${word}`)) return error(`unknown option "${word}"`, didYouMean(`-${word}`));
   // The text after `=` or after the letter of an option may be a key.
@@ -97,7 +97,7 @@ function flagsOf(command: Command): readonly string[] {
 }
 
 /** @param words begin with the one that is no command of the group */
-export function unknownCommand(group: Command, words: readonly string[]): PetstoreError {
+export function unknownCommandError(group: Command, words: readonly string[]): PetstoreError {
   const [word = ''] = words;
   const message = `unknown command "${word}"`;
   if (word === 'version') return error(message, didYouMean('petstore --version'));
@@ -136,7 +136,7 @@ function nameOf(command: Command): string {
   return command.name();
 }
 
-function unexpectedArgument(command: Command, word: string): PetstoreError {
+function unexpectedArgumentError(command: Command, word: string): PetstoreError {
   const names = command.registeredArguments.map((one) => one.name());
   const isText = (option: Option): boolean =>
     option.required && !option.argChoices && command.getOptionValueSource(option.attributeName()) === 'cli';
@@ -167,7 +167,7 @@ function argumentHint(command: Command, name: string): string {
 
 // Commander: `option '--format <format>' argument 'x' is invalid. Allowed choices are a, b.`, or
 // `command-argument value 'x' is invalid for argument 'shell'. Allowed choices are a, b.`
-function invalidChoice(message: string): PetstoreError {
+function invalidChoiceError(message: string): PetstoreError {
   const [what = '', choices = ''] = message.replace(/\.$/, '').split('. Allowed choices are ');
   const [, flag, value] = /(--[\w-]+).*?' argument '(.*)' is invalid$/s.exec(what) ?? [];
   const [, word, argument] = /value '(.*)' is invalid for argument '(.*)'$/s.exec(what) ?? [];

@@ -3,7 +3,7 @@ import type { Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { HttpClient } from '../http/http-client.ts';
-import { responseError, unknownOutcome } from '../http/request-errors.ts';
+import { responseError, unknownOutcomeError } from '../http/request-errors.ts';
 import type { HttpRequest, HttpResponse } from '../http/types.ts';
 import { decodeCreated, decodeList, isPage } from './decode.ts';
 import type { Category, NewCategory } from './types.ts';
@@ -58,7 +58,7 @@ export function createApi(client: Sender) {
           return decodeCreated(response);
         } catch (error) {
           if (!(error instanceof PetstoreError)) throw error;
-          throw unknownOutcome(request, `${error.message} (${status})`, { status });
+          throw unknownOutcomeError(request, `${error.message} (${status})`, { status });
         }
       },
     },

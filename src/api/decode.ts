@@ -12,9 +12,9 @@ const INT64_MAX = 2n ** 63n - 1n;
 /** @throws PetstoreError `service` that names the first item that is not a category, and never quotes the response */
 export function decodeList(response: HttpResponse): readonly Category[] {
   const value = decodeJson(response);
-  if (!Array.isArray(value)) throw invalid(response, 'expected an array of categories', CHECK_URL);
+  if (!Array.isArray(value)) throw invalidResponseError(response, 'expected an array of categories', CHECK_URL);
   return value.map((item, index) =>
-    decodeCategory(item, (what) => invalid(response, `item ${index + 1} of the list ${what}`)),
+    decodeCategory(item, (what) => invalidResponseError(response, `item ${index + 1} of the list ${what}`)),
   );
 }
 
@@ -26,12 +26,12 @@ export function isPage({ headers }: HttpResponse): boolean {
 
 /** @throws PetstoreError `service` that names the invalid field, and never quotes the response */
 export function decodeCreated(response: HttpResponse): Category {
-  return decodeCategory(decodeJson(response), (what) => invalid(response, `the category ${what}`));
+  return decodeCategory(decodeJson(response), (what) => invalidResponseError(response, `the category ${what}`));
 }
 
 function decodeJson(response: HttpResponse): unknown {
   const { body, headers } = response;
-  if (body.length === 0) throw invalid(response, 'expected JSON, got an empty body', CHECK_URL);
+  if (body.length === 0) throw invalidResponseError(response, 'expected JSON, got an empty body', CHECK_URL);
   try {
     return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch (error) {
@@ -40,7 +40,7 @@ function decodeJson(response: HttpResponse): unknown {
     const isKnown = /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(type) && !/json$/.test(type);
     const { name, message } = error as Error;
     const problem = name === 'SyntaxError' ? message : 'not UTF-8';
-    throw invalid(response, isKnown ? `expected JSON, got ${type}` : problem, CHECK_URL);
+    throw invalidResponseError(response, isKnown ? `expected JSON, got ${type}` : problem, CHECK_URL);
   }
 }
 
@@ -59,7 +59,7 @@ function decodeCategory(value: unknown, fault: (what: string) => PetstoreError):
 }
 
 // Only a body that is not a JSON list suggests that another server responded.
-function invalid({ status }: HttpResponse, problem: string, hint?: Hint): PetstoreError {
+function invalidResponseError({ status }: HttpResponse, problem: string, hint?: Hint): PetstoreError {
   return new PetstoreError('service', `invalid response: ${problem}`, { status, ...hint });
 }
 

@@ -1,5 +1,5 @@
 // Raw requests, for `petstore api` and the client library's `request`: any method, path and JSON body.
-import { invalidValue } from '../check-options.ts';
+import { invalidValueError } from '../check-options.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { HttpHeaders, HttpRequest } from '../http/types.ts';
@@ -37,7 +37,7 @@ export function rawRequest(
  */
 export function checkedRequest(method: unknown, path: unknown, body: unknown): HttpRequest {
   const known = METHODS.find((one) => one === String(method).toUpperCase());
-  if (!known) throw invalidValue(method, 'method', `use ${METHODS.join(', ')}`);
+  if (!known) throw invalidValueError(method, 'method', `use ${METHODS.join(', ')}`);
   if (typeof path !== 'string') throw new PetstoreError('usage', 'path must be a string');
   return rawRequest(known, path, body === undefined ? undefined : jsonText(body), 'the body');
 }

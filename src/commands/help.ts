@@ -9,7 +9,7 @@ import type { TypedOptions } from '../global-options.ts';
 import { wantsJson } from '../global-options.ts';
 import { loadStyle } from '../output/render.ts';
 import { ENVIRONMENT, EXIT_CODES, GLOBAL_OPTIONS, HELP_TOPICS } from '../reference.ts';
-import { unknownCommand } from '../usage-error.ts';
+import { unknownCommandError } from '../usage-error.ts';
 
 const GLOBAL_FLAGS = GLOBAL_OPTIONS.map(({ flags }) => flags);
 const SUCCESS = { code: 0, meaning: 'success' };
@@ -26,7 +26,7 @@ const MIN_DESCRIPTION = 30;
 export async function help(program: Program, words: readonly string[], options: TypedOptions): Promise<string> {
   const { command, rest } = findCommand(program, words);
   const topic = command.parent ? undefined : [...HELP_TOPICS].find(([name]) => name === rest[0])?.[1];
-  if (!topic && rest.length > 0 && command.commands.length > 0) throw unknownCommand(command, rest);
+  if (!topic && rest.length > 0 && command.commands.length > 0) throw unknownCommandError(command, rest);
   const reference = describeCommands(command);
   if (wantsJson(options)) return `${JSON.stringify(topic ? { [topic]: reference[topic] } : reference)}\n`;
   const { stdout, env } = program.context;

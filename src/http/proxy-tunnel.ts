@@ -30,11 +30,11 @@ export async function openTunnel(
   const options = { method: 'CONNECT', path, headers, agent: false, rejectUnauthorized: true, signal };
   const connected = once(send(proxy.origin, options).end(), 'connect');
   const [{ statusCode = 0 }, socket] = (await connected.catch((error: Error) => {
-    throw notConnected(proxy, error);
+    throw notConnectedError(proxy, error);
   })) as [IncomingMessage, Socket];
   if (statusCode !== 200) {
     socket.destroy();
-    throw rejected(proxy, hostname, statusCode);
+    throw rejectedError(proxy, hostname, statusCode);
   }
   const names = { host: hostname, ...(isIP(hostname) === 0 && { servername: hostname }) };
   const secure = connect({ socket, ...names, ALPNProtocols: ['http/1.1'], rejectUnauthorized: true });
@@ -52,13 +52,13 @@ const PROXY_PROBLEMS: Partial<Record<TransportErrorReason, string>> = {
   protocol: 'it sent an invalid HTTP response',
 };
 
-function notConnected({ host }: URL, error: Error): TransportError {
+function notConnectedError({ host }: URL, error: Error): TransportError {
   const { reason, message, code } = toTransportError(error, false);
   const problem = PROXY_PROBLEMS[reason] ?? message;
   return new TransportError('proxy', false, `cannot connect to proxy ${host}: ${problem}`, undefined, code);
 }
 
-function rejected({ host, username }: URL, target: string, status: number): TransportError {
+function rejectedError({ host, username }: URL, target: string, status: number): TransportError {
   const shown = STATUS_CODES[status] ? `${status} ${STATUS_CODES[status]}` : status;
   if (status === 407) {
     const problem = username === '' ? 'requires a user name and password' : 'rejected its user name or password';

@@ -15,12 +15,12 @@ export function proxyFor(target: URL, env: Environment): URL | undefined {
     return undefined;
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) throw invalid('is not an http or https URL');
-  if (url.pathname !== '/' || url.search !== '' || url.hash !== '') throw invalid('must not contain a path');
+  if (!url || !/^https?:$/.test(url.protocol)) throw invalidProxyError('is not an http or https URL');
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '') throw invalidProxyError('must not contain a path');
   return url;
 }
 
-function invalid(problem: string): PetstoreError {
+function invalidProxyError(problem: string): PetstoreError {
   return new PetstoreError('usage', `HTTPS_PROXY ${problem}`, { hint: 'use a URL such as http://proxy.example:3128' });
 }
 

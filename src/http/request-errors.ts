@@ -73,13 +73,13 @@ export function failedAttempt(
   timeout: string,
 ): unknown {
   const isUnknown = !request.safe && failure.requestSent;
-  if (failure.reason === 'aborted') return isUnknown ? interrupted(request, signal.reason) : signal.reason;
+  if (failure.reason === 'aborted') return isUnknown ? interruptedError(request, signal.reason) : signal.reason;
   const { reason, head } = failure;
   const message = escapeControls(failure.message);
   if (isUnknown) {
     const status = head?.status;
     const processed = reason === 'timeout' || statusTraits(status ?? 0).slow ? 'late' : 'perhaps';
-    return unknownOutcome(request, message, { processed, status, cause: failure });
+    return unknownOutcomeError(request, message, { processed, status, cause: failure });
   }
   const isInvalid = reason === 'protocol' || reason === 'too-large';
   const kind = reason === 'proxy-auth' ? 'auth' : isInvalid ? 'service' : 'network';
@@ -99,14 +99,14 @@ function networkHint({ reason, code }: TransportError, timeout: string): Hint | 
 }
 
 /** The error of a request that may have been processed; its hint says how to check. */
-export function unknownOutcome(request: HttpRequest, problem: string, details: ErrorDetails): PetstoreError {
+export function unknownOutcomeError(request: HttpRequest, problem: string, details: ErrorDetails): PetstoreError {
   const { what, ...hint } = describeUncertain(request);
   const message = `the outcome of ${what} is unknown: ${problem}`;
   return new PetstoreError('unknown_outcome', message, { ...details, ...hint, problem });
 }
 
 // The abort reason carries the exit code.
-function interrupted(request: HttpRequest, reason: unknown): PetstoreError {
+function interruptedError(request: HttpRequest, reason: unknown): PetstoreError {
   const exitCode = reason instanceof PetstoreError ? reason.exitCode : undefined;
   const { what, ...hint } = describeUncertain(request);
   return new PetstoreError('interrupted', `interrupted: the outcome of ${what} is unknown`, {
@@ -134,7 +134,7 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
   // The service may have processed the request before the error, and an unexpected 2xx does not confirm that it did.
   if (!request.safe && ambiguous) {
     const processed = slow ? 'late' : 'perhaps';
-    return unknownOutcome(request, `the service returned ${status}${detail}`, { ...details, processed });
+    return unknownOutcomeError(request, `the service returned ${status}${detail}`, { ...details, processed });
   }
   if (status >= 400 && status < 500) {
     const who = isFirewall(response) ? 'a firewall or proxy' : 'the service';

@@ -1,6 +1,6 @@
 // Rows from CSV and TSV (RFC 4180): a header with `name` and optionally `description`, in any case and order.
 import { CsvError, parse } from 'csv-parse/sync';
-import { invalidValue } from '../check-options.ts';
+import { invalidValueError } from '../check-options.ts';
 import { closestMatch } from '../did-you-mean.ts';
 import type { RowOptions, RowValidator } from './row-validator.ts';
 import { ignoreHint, quoted, unusableError } from './row-validator.ts';
@@ -79,7 +79,7 @@ function openingLine(text: string, delimiter: string): number {
 function parseDelimiter(typed: string | undefined): string | undefined {
   const delimiter = typed === 'tab' || typed === '\\t' ? '\t' : typed;
   if (delimiter === undefined || /^[^"\r\n\p{Surrogate}\ufeff]$/u.test(delimiter)) return delimiter;
-  throw invalidValue(typed, '--delimiter', 'use one character such as ";", or the word tab');
+  throw invalidValueError(typed, '--delimiter', 'use one character such as ";", or the word tab');
 }
 
 function parseMap(typed: readonly string[] = []): ReadonlyMap<Field, string> {
@@ -87,7 +87,7 @@ function parseMap(typed: readonly string[] = []): ReadonlyMap<Field, string> {
   const hint = 'use `--map name=COLUMN` or `--map description=COLUMN`';
   for (const mapping of typed) {
     const [, field, column = ''] = /^(name|description)=(.+)$/s.exec(mapping) ?? [];
-    if (field === undefined) throw invalidValue(mapping, '--map', hint);
+    if (field === undefined) throw invalidValueError(mapping, '--map', hint);
     if (map.has(field as Field))
       throw unusableError('--map', `${field} is given twice`, `use --map ${field}=COLUMN once`);
     map.set(field as Field, column.trim());

@@ -1,5 +1,5 @@
 // Decodes the text of a file: detects its encoding, and rejects files that are not text.
-import { invalidValue } from '../check-options.ts';
+import { invalidValueError } from '../check-options.ts';
 import type { RowValidator } from './row-validator.ts';
 import { unusableError } from './row-validator.ts';
 
@@ -58,7 +58,12 @@ function decoderOf(encoding: string) {
   try {
     return new TextDecoder(encoding);
   } catch {
-    throw invalidValue(encoding, '--encoding', 'use a name such as windows-1252, iso-8859-2 or utf-16le', 'encoding');
+    throw invalidValueError(
+      encoding,
+      '--encoding',
+      'use a name such as windows-1252, iso-8859-2 or utf-16le',
+      'encoding',
+    );
   }
 }
 

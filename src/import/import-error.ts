@@ -74,7 +74,7 @@ export function importError(
   }
   if (!stop) return failed[0] && rejectedRowsError(failed[0], failed.length);
   const { error } = stop;
-  return rerun(error.kind === 'interrupted' ? interrupted(error, unknown.length > 0) : error, words, 'resume');
+  return rerun(error.kind === 'interrupted' ? interruptedError(error, unknown.length > 0) : error, words, 'resume');
 }
 
 // Any other exit code would mean that nothing was changed, or that it is enough to wait.
@@ -84,7 +84,7 @@ function outranksUnknown({ error: { kind, status = 0 }, rerunUnsafe }: Stop): bo
 }
 
 // The first worker to stop may have waited while a create was in flight.
-function interrupted({ kind, exitCode, details, processed }: PetstoreError, isUnknown: boolean): PetstoreError {
+function interruptedError({ kind, exitCode, details, processed }: PetstoreError, isUnknown: boolean): PetstoreError {
   const message = exitCode === 130 ? 'interrupted' : 'terminated';
   return new PetstoreError(kind, message, {
     ...details,

@@ -99,7 +99,7 @@ export function openConfStore(dir: string) {
     },
     active(): string {
       const name = read(ACTIVE)?.active ?? FIRST_ACTIVE;
-      if (!isProfileName(name)) throw damagedFile(pathOf(ACTIVE), 'does not name a profile');
+      if (!isProfileName(name)) throw damagedFileError(pathOf(ACTIVE), 'does not name a profile');
       return name;
     },
     /** Undefined if the file that names the active profile is damaged. */
@@ -132,7 +132,7 @@ function isUsable(path: string): boolean {
     return false;
   }
   // Opening a FIFO would block.
-  if (!stats.isFile()) throw damagedFile(path, 'is not a regular file');
+  if (!stats.isFile()) throw damagedFileError(path, 'is not a regular file');
   const user = process.getuid?.();
   if (user === undefined) return true;
   if (stats.uid !== user && stats.uid !== 0) {
@@ -165,10 +165,10 @@ function parseSettings(text: string, path: string): Record<string, unknown> {
   } catch {
     // The parser's message quotes the text, which may contain a key.
   }
-  throw damagedFile(path, 'is damaged');
+  throw damagedFileError(path, 'is damaged');
 }
 
-function damagedFile(path: string, what: string): PetstoreError {
+function damagedFileError(path: string, what: string): PetstoreError {
   const profile = /profile-([^/\\]+)\.json$/.exec(path)?.[1];
   return new PetstoreError('storage', `"${escapeControls(path)}" ${what}`, {
     hint: profile

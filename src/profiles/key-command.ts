@@ -31,12 +31,12 @@ export async function runKeyCommand(commandLine: string, source: string, context
   const name = `key command \`${escapeControls(program)}\``;
   const inShell = `use ${platform === 'win32' ? 'cmd /c COMMAND' : "sh -c 'COMMAND'"} to run it in a shell`;
   const hint = needsShell(commandLine) ? inShell : correct(source);
-  const failed = (why: string, remedy = hint) => new PetstoreError('auth', `${name} failed (${why})`, { hint: remedy });
+  const failed = (why: string, action = hint) => new PetstoreError('auth', `${name} failed (${why})`, { hint: action });
   const notStarted = (error: unknown): PetstoreError => {
     const { code = '' } = error as NodeJS.ErrnoException;
     // Windows reports EINVAL for a .cmd file, which cmd.exe runs.
     if (!/^(?:ENOENT|EINVAL)$/.test(code)) return failed(systemReason(error));
-    if (looksLikeKey(program)) return misplacedKey(source);
+    if (looksLikeKey(program)) return misplacedKeyError(source);
     return failed('command not found', platform === 'win32' ? inShell : hint);
   };
   signal.throwIfAborted();
@@ -76,7 +76,7 @@ export async function runKeyCommand(commandLine: string, source: string, context
  */
 export function parseKeyCommand(commandLine: string, source: string): string[] {
   const words = parseArgsStringToArgv(commandLine);
-  if (/^(?:[spr]k|sandbox)_/.test(words[0] ?? '')) throw misplacedKey(source);
+  if (/^(?:[spr]k|sandbox)_/.test(words[0] ?? '')) throw misplacedKeyError(source);
   if (words.length > 0) return words;
   throw new PetstoreError('auth', `${source} is empty`, { hint: correct(source) });
 }
@@ -88,7 +88,7 @@ const HINTS_FOR_A_KEY = new Map([
 ]);
 
 // The error must not contain the key.
-function misplacedKey(source: string): PetstoreError {
+function misplacedKeyError(source: string): PetstoreError {
   const hint = HINTS_FOR_A_KEY.get(source) ?? correct(source);
   return new PetstoreError('auth', `${source} looks like an API key`, { hint });
 }

@@ -1,5 +1,5 @@
 // Injected faults: their kinds, their notation, and the draw for each request.
-import { invalidValue } from '../check-options.ts';
+import { invalidValueError } from '../check-options.ts';
 import { parseDuration } from '../format.ts';
 
 /** 500, 503 and reset happen before the operation runs, the others after it. */
@@ -25,18 +25,18 @@ export function parseFault(text: string, option: string): FaultRule {
   const kind = FAULT_KINDS.find((each) => each === name);
   if (!kind) {
     const kinds = `${FAULT_KINDS.slice(0, -1).join(', ')} or ${FAULT_KINDS.at(-1)}`;
-    throw invalidValue(text, option, `use ${kinds}, for example 500:10`);
+    throw invalidValueError(text, option, `use ${kinds}, for example 500:10`);
   }
   if (kind !== 'latency' && duration !== undefined) {
-    throw invalidValue(text, option, 'use a duration with latency only');
+    throw invalidValueError(text, option, 'use a duration with latency only');
   }
   const percent = /^\d{1,3}(?:\.\d+)?$/.test(percentage) ? Number(percentage) : Number.NaN;
   if (!(percent <= 100)) {
-    throw invalidValue(percentage, option, 'use a number from 0 to 100, for example 500:10', 'percentage');
+    throw invalidValueError(percentage, option, 'use a number from 0 to 100, for example 500:10', 'percentage');
   }
   const delayMs = kind === 'latency' ? parseDuration(duration ?? '1s') : 0;
   if (delayMs !== undefined) return { kind, percent, delayMs };
-  throw invalidValue(duration, option, 'use a duration such as latency=300ms', 'duration');
+  throw invalidValueError(duration, option, 'use a duration such as latency=300ms', 'duration');
 }
 
 /** Delays add up; the first other fault applies. Each rule draws a random number, so a seed always gives the same sequence. */

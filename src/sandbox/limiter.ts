@@ -1,5 +1,5 @@
 // Rate limits per key, by plan. Pure, apart from the usage of a key, which the decision about a request updates.
-import { invalidValue } from '../check-options.ts';
+import { invalidValueError } from '../check-options.ts';
 import { parseDuration } from '../format.ts';
 
 export interface Limit {
@@ -24,7 +24,7 @@ export function parseLimit(text: string, option: string): Limit {
   const [, count = '', duration = ''] = /^(\d{1,9})\/(.+)$/.exec(text.trim()) ?? [];
   const windowMs = parseDuration(duration) ?? 0;
   if (Number(count) > 0 && windowMs > 0) return { count: Number(count), windowMs };
-  throw invalidValue(text, option, 'use REQUESTS/DURATION, for example 60/1m, 1000/1d or 60/6s');
+  throw invalidValueError(text, option, 'use REQUESTS/DURATION, for example 60/1m, 1000/1d or 60/6s');
 }
 
 export interface QuotaStatus {

@@ -73,17 +73,18 @@ function parse(body: Buffer): unknown {
 }
 
 function toNewCategory(value: unknown): CategoryInput {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid('the body must be an object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalidBodyError('the body must be an object');
   const { id, name, description } = value as Readonly<Record<string, unknown>>;
-  if (id !== undefined) throw invalid('id is assigned by the service; omit it');
-  if (name === undefined) throw invalid('name is required');
-  if (typeof name !== 'string') throw invalid('name must be a string');
-  if (name.trim() === '') throw invalid('name must not be empty');
+  if (id !== undefined) throw invalidBodyError('id is assigned by the service; omit it');
+  if (name === undefined) throw invalidBodyError('name is required');
+  if (typeof name !== 'string') throw invalidBodyError('name must be a string');
+  if (name.trim() === '') throw invalidBodyError('name must not be empty');
   if (description === undefined) return { name };
-  if (typeof description !== 'string') throw invalid('description must be a string');
+  if (typeof description !== 'string') throw invalidBodyError('description must be a string');
   return { name, description };
 }
 
-function invalid(message: string): HttpError {
+function invalidBodyError(message: string): HttpError {
   return new HttpError(400, 'invalid_category', message);
 }

@@ -1,6 +1,6 @@
 // The settings of a sandbox, from the options of `petstore sandbox` or of `startSandbox`.
 import { randomInt } from 'node:crypto';
-import { checkPath, invalidValue, wholeNumber } from '../check-options.ts';
+import { checkPath, invalidValueError, wholeNumber } from '../check-options.ts';
 import { PetstoreError } from '../errors.ts';
 import { parseFault } from './faults.ts';
 import { PLANS, parseLimit } from './limiter.ts';
@@ -42,7 +42,7 @@ function readLimits({ limits: given, plan }: GivenSettings, nameOf: NameOption) 
   }
   const name = plan === undefined ? 'free' : plan;
   const rates = isCustom ? custom : PLANS.get(name);
-  if (!rates) throw invalidValue(plan, nameOf('plan'), `use ${[...PLANS.keys()].join(', ')}`);
+  if (!rates) throw invalidValueError(plan, nameOf('plan'), `use ${[...PLANS.keys()].join(', ')}`);
   return {
     plan: isCustom ? 'custom' : String(name),
     rates,
