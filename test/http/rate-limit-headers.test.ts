@@ -103,6 +103,7 @@ test.each<[string, number, Given, Expected]>([
   ['a reset between seconds and timestamps', 200, { rem: '1', reset: '500000' }, [...NONE, undefined, 1]],
   ['a local clock an hour fast', 200, { date: at('11:00:00'), reset: T(-3570) }, [...RESET_ONLY, 30]],
   ['a cached response', 200, { reset: T(30), date: at('11:51:40'), age: '500' }, [...RESET_ONLY, 29.75]],
+  ['a fresh response of a cache', 200, { reset: T(30), date: at('11:51:40'), age: '0' }, [...RESET_ONLY, 530]],
 ])('rate-limit headers (%s; status %i) are parsed as documented', (_title, status, given, expected) => {
   const { waitMs, waitFrom, limit, remaining, resetInMs } = read(status, given);
   const [wait, from, expectedLimit, expectedRemaining, expectedReset] = expected;
