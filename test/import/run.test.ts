@@ -35,6 +35,13 @@ test('each name is created once, and rows that repeat one are skipped, with two 
   expect([namesAt(it), it.service.lists, it.clock.slept]).toEqual([['Dog', 'cat', 'dog', 'dog'], 2, []]);
 });
 
+test('skipped rows are listed in the order of the file, whether they repeat a name or exist', async () => {
+  const it = importOf(named('cat', 'cat', 'dog'));
+  it.service.add({ name: 'dog' });
+  const result = await it.run();
+  expect(result?.results.document().skipped.map(({ row }) => row)).toEqual([2, 3]);
+});
+
 test('a row that repeats a rejected, an unknown or a pending name is skipped without an id', async () => {
   const it = importOf(named('dog', 'cat', 'cow', 'dog', 'cat', 'cow'), {}, 'rejected', 'cut', 'unauthorized');
   const document = (await it.run({ concurrency: 1, maxRetries: 0 }))?.results.document();
