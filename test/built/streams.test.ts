@@ -1,14 +1,11 @@
 // Streams: slow and closed readers, and outputs that cannot be written.
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { startSandbox } from '../../src/sandbox/start.ts';
+import { afterAll, expect, test } from 'vitest';
 import { hasDevFull, hasShell } from '../support/capabilities.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import { ended, place } from '../support/processes.ts';
-import { inScript, KEY, petstore, savedPlace, start } from '../support/program.ts';
-import { inProcess } from '../support/world.ts';
+import { inScript, petstore, savedPlace, start } from '../support/program.ts';
 
 const BIG = JSON.stringify(
   Array.from({ length: 6000 }, (_, at) => ({ id: at + 1, name: `name-${at}`, description: 'x'.repeat(140) })),
@@ -35,28 +32,10 @@ test('a pipe with a slow reader carries every byte', async () => {
   expect(sizes.length).toBeGreaterThan(1);
 });
 
-test.runIf(hasShell).each([['--json'], ['--format=csv']])(
-  'a pipe closed after the first line ends a list (%s) with exit code 0 and no error',
-  async (format) => {
-    const run = await inShell(`"$@" | head -1; echo "code \${PIPESTATUS[0]}"`, ...LIST, format);
-    expect(run.out).toMatch(/code 0\n$/);
-    expect(run.err.replace(/^quota:.*\n/m, '')).toBe('');
-  },
-);
-
-test('an import completes after its stdout and stderr are closed', async () => {
-  const { url, close } = await startSandbox({ keys: [KEY], plan: 'enterprise' });
-  onTestFinished(close);
-  const home = savedPlace(url);
-  const names = Array.from({ length: 25 }, (_, at) => `name-${at}`);
-  writeFileSync(join(home.dir, 'rows.csv'), `name\n${names.join('\n')}\n`);
-  const child = start(home, ['categories', 'import', 'rows.csv', '--yes', '--verbose']);
-  child.stdout?.destroy();
-  child.stderr?.destroy();
-  const [code] = await once(child, 'exit');
-  expect(code).toBe(0);
-  const listed = await inProcess([...LIST, '--json'], home);
-  expect((JSON.parse(listed.out) as { name: string }[]).map(({ name }) => name).sort()).toEqual(names.sort());
+test.runIf(hasShell)('a pipe closed after the first line ends a list with exit code 0 and no error', async () => {
+  const run = await inShell(`"$@" | head -1; echo "code \${PIPESTATUS[0]}"`, ...LIST, '--format=csv');
+  expect(run.out).toMatch(/code 0\n$/);
+  expect(run.err.replace(/^quota:.*\n/m, '')).toBe('');
 });
 
 // A program whose stdout fails with this error.
@@ -65,8 +44,8 @@ const failing = (code: string) =>
     NODE_OPTIONS: `--import=data:text/javascript,process.stdout.write=(_,done)=>done(Object.assign(Error(),{code:'${code}'}))`,
   });
 
-test.each([['EOF'], ['EPIPE']])('a list ends without an error if its pipe is closed with %s', async (code) => {
-  const run = await petstore(failing(code), ['categories', 'list', '-p', 'sandbox', '-q', '--json']);
+test('a list ends without an error if its pipe is closed with EOF, as on Windows', async () => {
+  const run = await petstore(failing('EOF'), ['categories', 'list', '-p', 'sandbox', '-q', '--json']);
   expect(run).toMatchObject({ code: 0, err: '' });
 });
 
