@@ -1,7 +1,7 @@
 // Signals: each command reports what became of its work, then ends by the signal, wherever its key comes from.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, test as anyTest, expect } from 'vitest';
@@ -42,11 +42,11 @@ interface Run extends Place {
   readonly sent: () => number;
 }
 
-function runFrom(source: Source, respond: Respond, keyCommand?: string): Run {
+function runFrom(source: Source, respond: Respond): Run {
   const path = `/${responders.push(respond) - 1}/v1`;
   const url = `${fake.origin}${path}`;
   const isSaved = source !== 'the environment';
-  const at = isSaved ? savedPlace(url, {}, keyCommand) : place({ PETSTORE_BASE_URL: url, PETSTORE_API_KEY: KEY });
+  const at = isSaved ? savedPlace(url) : place({ PETSTORE_BASE_URL: url, PETSTORE_API_KEY: KEY });
   writeFileSync(join(at.dir, 'rows.csv'), 'name\ndog\ncat\n');
   const sent = (): number => fake.requests.filter((request) => request.path.startsWith(path)).length;
   return { ...at, option: source === 'a typed profile' ? ' -p production' : '', sent };
@@ -73,7 +73,6 @@ async function interrupted(run: Run, line: string, signal: NodeJS.Signals, begun
 interface Case {
   readonly line: string;
   readonly respond: Respond;
-  readonly keyCommand?: string;
   readonly begun?: Begun;
   readonly out?: RegExp;
   readonly message?: RegExp;
@@ -97,13 +96,6 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'a list that waits for the rate limit': { line: 'categories list', respond: limited, begun: written },
   'a login': { line: 'auth login', respond: silent },
-  'a key command': {
-    line: 'categories list',
-    respond: silent,
-    // Shows the test that it runs; it never prints a key.
-    keyCommand: `sh -c 'touch "$HOME/started"; exec sleep 60'`,
-    begun: ({ dir }) => until(() => existsSync(join(dir, 'started'))),
-  },
 };
 
 type Variant = readonly [Source, keyof typeof EXIT_CODES, 'text' | '--json'];
@@ -141,9 +133,9 @@ test.concurrent.each(
 )(
   '%s with a key from %s reports its end after %s (%s), then ends by this signal',
   async (title, source, signal, format) => {
-    const { respond, keyCommand, line, begun, out, message, hint } = CASES[title] as Case;
+    const { respond, line, begun, out, message, hint } = CASES[title] as Case;
     const words = format === 'text' ? line : `${line} ${format}`;
-    const result = await interrupted(runFrom(source, respond, keyCommand), words, signal, begun);
+    const result = await interrupted(runFrom(source, respond), words, signal, begun);
     expect(result, result.err).toMatchObject({ code: EXIT_CODES[signal], signal });
     expect(result.out).toMatch(out ?? /^$/);
     const error =
