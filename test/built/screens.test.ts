@@ -80,12 +80,6 @@ test('a list on a terminal has aligned columns of the width of the terminal, bol
   `);
 });
 
-test('the spinner of a create is cleared before the result', async () => {
-  const { outcome, shown } = await screen('ok', ['categories', 'create', '--name', 'dog']);
-  expect(outcome).toMatchObject({ code: 0, screen: expect.stringContaining('⠋') });
-  expect(shown).toBe('Created category "dog" (id 7)\nquota (production): 57 of 60 left, resets in 42s');
-});
-
 test('a countdown ended by Ctrl-C is replaced by the quota and the error', async () => {
   const steps = [{ after: 'for the rate limit to reset\u001b[?2026l', send: '\u0003' }];
   const { outcome, shown } = await screen('limited', ['categories', 'list'], { steps });
