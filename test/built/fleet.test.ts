@@ -49,8 +49,7 @@ withServer('commands on several machines and the library share the rate limit an
   const stateServer = `127.0.0.1:${server.port}`;
   const { out } = await inProcess(['quota', '--json'], { env });
   expect(JSON.parse(out)).toMatchObject({ remaining: 41, stateServer });
-  const text = await inProcess(['quota'], { env });
-  expect(text.out).toContain(`with all machines that use ${stateServer}`);
+  expect((await inProcess(['quota'], { env })).out).toContain(`with all machines that use ${stateServer}`);
   const alone = await inProcess(['quota', '--json'], { env: machine('') });
   expect(JSON.parse(alone.out)).toMatchObject({ remaining: null, stateServer: null });
   const state = { stateDir: tempDir(), stateUrl: server.url, statePassword: 'the-password' };
@@ -61,35 +60,25 @@ withServer('commands on several machines and the library share the rate limit an
   expect(client.quota()).toMatchObject({ remaining: 40, stateServer });
 });
 
-test('if the state server is unavailable at the start, a create succeeds with one warning and an import exits with 9', async () => {
+test('with an unavailable state server an import exits with 9 and sends nothing, and the sandbox is not affected', async () => {
   const dead = 'redis://127.0.0.1:1';
-  const env = machine(dead);
-  const created = await inProcess(CREATE, { env });
-  const warning =
-    'warning: cannot use state server 127.0.0.1:1 (connection refused); the rate limit is shared only on this machine';
-  expect([created.code, created.err.match(/^warning: .*$/gm)]).toEqual([0, [warning]]);
-  const imported = await inProcess(['categories', 'import', rows(), '--yes'], { env });
-  expect(imported.code).toBe(9);
+  const imported = await inProcess(['categories', 'import', rows(), '--yes'], { env: machine(dead) });
+  expect([imported.code, sent()]).toEqual([9, []]);
   expect(imported.err).toMatch(/^error: cannot use state server 127\.0\.0\.1:1: connection refused\nhint: /m);
-  expect(sent()).toEqual(['POST']);
   const { code, err } = await inProcess([...CREATE, '-p', 'sandbox'], { env: { PETSTORE_STATE_URL: dead } });
   expect([code, err]).toEqual([0, expect.not.stringContaining('warning')]);
 });
 
-withServer.each([
-  ['a wrong password', '', /password rejected\n.*PETSTORE_STATE_PASSWORD/],
-  ['an invalid URL', 'u:url-password@x:', /PETSTORE_STATE_URL /],
-])(
-  '%s of the state server is a usage error that shows no password, and nothing is sent',
-  async (_what, user, message) => {
+withServer(
+  'a wrong password of the state server is a usage error that does not show it, and nothing is sent',
+  async () => {
     await using closed = await RedisServer.start({ args: ['--requirepass', 'the-right-password'] });
-    const stateUrl = closed.url.replace('//', `//${user}`);
-    const env = machine(stateUrl, { PETSTORE_STATE_PASSWORD: 'wrong-password' });
+    const env = machine(closed.url, { PETSTORE_STATE_PASSWORD: 'wrong-password' });
     for (const words of [CREATE, ['categories', 'import', rows(), '--yes'], ['doctor']]) {
       const { code, err, out } = await inProcess(words, { env });
       expect([words[0], code]).toEqual([words[0], 2]);
-      expect(out + err).toMatch(message);
-      expect(out + err).not.toMatch(/(?:wrong|url)-password/);
+      expect(out + err).toMatch(/password rejected\n.*PETSTORE_STATE_PASSWORD/);
+      expect(out + err).not.toContain('wrong-password');
     }
     expect(sent()).toEqual([]);
   },
