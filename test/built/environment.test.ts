@@ -1,8 +1,8 @@
-// Unusual environments: an old Node.js, no home directory, inaccessible directories, work that never ends.
+// Unusual environments: an old Node.js, no home directory, a deleted directory, work that never ends.
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { hasModes, hasShell } from '../support/capabilities.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import type { Outcome, Place } from '../support/processes.ts';
@@ -43,33 +43,25 @@ test.runIf(hasShell)('in a directory that was deleted, only a relative path is a
   }
 });
 
-describe.runIf(otherRuns)('in an unusual environment', () => {
-  // Users other than root have a home directory in the system's user database.
-  const homeless: Record<string, string> = process.getuid?.() === 0 ? {} : { HOME: '' };
-  const closed = join(tempDir(), 'closed');
-  mkdirSync(closed, { mode: 0o000 });
-  afterAll(() => chmodSync(closed, 0o700));
+// Users other than root have a home directory in the system's user database.
+const HOMELESS: Record<string, string> = process.getuid?.() === 0 ? {} : { HOME: '' };
 
-  test.each<[string, Record<string, string>, string]>([
-    ['without a home directory', homeless, 'HOME'],
-    ['without access to its directories', { PETSTORE_CONFIG_DIR: join(closed, 'c'), HOME: closed }, closed],
-  ])('%s, a list needs only key and URL in the environment, and a login exits with 9', async (_what, env, problem) => {
+test.runIf(otherRuns)(
+  'without a home directory, a list needs key and URL in the environment, and a login directories',
+  async () => {
     const at = place();
-    const list = await unprivileged(at, LIST, { ...env, PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: service.url });
+    const list = await unprivileged(at, LIST, { ...HOMELESS, PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: service.url });
     expect(list).toMatchObject({ code: 0, out: LISTED, err: expect.not.stringMatching(/\n\s+at /) });
-    const login = await unprivileged(at, ['auth', 'login', '--url', service.url], env);
-    expect(login).toMatchObject({ code: 9, out: '', err: expect.stringContaining(problem) });
+    const login = ['auth', 'login', '--url', service.url];
+    const message = expect.stringContaining('HOME');
+    expect(await unprivileged(at, login, HOMELESS)).toMatchObject({ code: 9, out: '', err: message });
     // The working directory is unchanged.
     expect(readdirSync(at.dir)).toEqual([]);
-  });
-
-  test('a login and a list succeed without a home directory with PETSTORE_CONFIG_DIR and PETSTORE_STATE_DIR', async () => {
-    const at = place();
-    const env = { ...homeless, PETSTORE_CONFIG_DIR: join(at.dir, 'c'), PETSTORE_STATE_DIR: join(at.dir, 's') };
-    expect(await unprivileged(at, ['auth', 'login', '--url', service.url], env)).toMatchObject({ code: 0 });
+    const env = { ...HOMELESS, PETSTORE_CONFIG_DIR: join(at.dir, 'c'), PETSTORE_STATE_DIR: join(at.dir, 's') };
+    expect(await unprivileged(at, login, env)).toMatchObject({ code: 0 });
     expect(await unprivileged(at, LIST, env)).toMatchObject({ code: 0, out: LISTED });
-  });
-});
+  },
+);
 
 test('petstore exits with 1 if the event loop runs empty before the command ends', async () => {
   // A write that never completes.
@@ -89,11 +81,9 @@ test('on Windows, neither petstore nor a key command runs programs of the curren
   expect(service.requests.at(-1)?.headers.authorization).toBe('Bearer key-1');
 });
 
-test.each([
-  [[], /^error: petstore requires Node\.js 20\.18\.1 or newer; this is 20\.18\.0\nhint: update Node\.js\n$/],
-  [['--json'], /^\{"error":\{"kind":"usage",.*\}\}\n$/],
-])('Node.js 20.18.0 is rejected with the required version (%j)', async (format, err) => {
+test('Node.js 20.18.0 is rejected with the required version', async () => {
   const preload = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.18.0'})";
-  const run = await petstore(place({ NODE_OPTIONS: `--import=${preload}` }), ['--version', ...format]);
-  expect(run).toEqual({ code: 2, out: '', err: expect.stringMatching(err) });
+  const err = 'error: petstore requires Node.js 20.18.1 or newer; this is 20.18.0\nhint: update Node.js\n';
+  const run = await petstore(place({ NODE_OPTIONS: `--import=${preload}` }), ['--version']);
+  expect(run).toEqual({ code: 2, out: '', err });
 });
