@@ -72,9 +72,9 @@ test('NODE_TLS_REJECT_UNAUTHORIZED=0 does not make petstore trust a certificate'
   expect(service.requests).toHaveLength(before);
 });
 
-test.each(['unknown.example', '192.0.2.1'])('a proxy that leads %s to another host is an error', async (host) => {
-  const here = trusting(`https://${host}/v1`, { HTTPS_PROXY: `http://${proxyHost}` });
+test('a proxy that leads to another host is an error', async () => {
+  const here = trusting('https://192.0.2.1/v1', { HTTPS_PROXY: `http://${proxyHost}` });
   const { code, err } = await petstore(here, ['categories', 'create', '--name', 'dog', '--max-retries', '0']);
   expect(code).toBe(6);
-  expect(err).toContain(`cannot connect to ${host}: the certificate is for another host name`);
+  expect(err).toContain('cannot connect to 192.0.2.1: the certificate is for another host name');
 });
