@@ -20,14 +20,11 @@ const config = (dir: string): string[] => {
     : [];
 };
 
-test.each([
-  [80, 24],
-  [0, 0],
-])('a login at %ix%i reads the key from a hidden prompt, verifies it and saves it', async (columns, rows) => {
+test('a login on a terminal of unknown size reads the key from a hidden prompt, verifies it and saves it', async () => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '--url', service.url, '--json'], {
-    columns,
-    rows,
+    columns: 0,
+    rows: 0,
     stdoutPiped: true,
     steps: [{ after: 'API key for profile', send: `${GOOD_KEY}\r` }],
   });
@@ -40,8 +37,6 @@ test.each([
 
 test.each<[what: string, step: Partial<Step>, signal: string, code: number]>([
   ['Ctrl-C', { send: 'half-a-key\u0003' }, 'SIGINT', 130],
-  ['SIGTERM', { signal: 'SIGTERM' }, 'SIGTERM', 143],
-  ['SIGHUP', { signal: 'SIGHUP' }, 'SIGHUP', 129],
   ['SIGQUIT', { signal: 'SIGQUIT' }, 'SIGQUIT', 131],
 ])(
   '%s at the prompt saves nothing, restores the terminal and ends by %3$s (%4$i)',
