@@ -4,11 +4,9 @@ import { checkBaseUrl, checkKey, LONGEST_KEY } from '../../src/profiles/credenti
 
 test.each([
   ['https://api.example/v1', 'https://api.example/v1', 'https://api.example'],
-  ['https://api.example/v1/', 'https://api.example/v1', 'https://api.example'],
   ['HTTPS://API.Example:443/v1', 'https://api.example/v1', 'https://api.example'],
   ['https://api.example:8443/pet/store/v1/', 'https://api.example:8443/pet/store/v1', 'https://api.example:8443'],
   ['http://localhost:4010/v1', 'http://localhost:4010/v1', 'http://localhost:4010'],
-  ['http://127.0.0.1:4010/v1', 'http://127.0.0.1:4010/v1', 'http://127.0.0.1:4010'],
   ['http://127.1/v1', 'http://127.0.0.1/v1', 'http://127.0.0.1'],
   ['http://[::1]:4010/v1', 'http://[::1]:4010/v1', 'http://[::1]:4010'],
 ])('the base URL %s is valid and parsed to %s with the origin %s', (text, url, origin) => {
@@ -20,13 +18,10 @@ const HTTPS = 'must use https (http is allowed only for loopback)';
 
 test.each([
   ['', 'is empty'],
-  ['api.example/v1', SCHEME],
   ['ftp://api.example/v1', SCHEME],
   ['https:///v1', 'has no host'],
   ['https:api.example/v1', SCHEME],
-  ['http://api.example/v1', HTTPS],
   ['http://127.0.0.1.evil.example/v1', HTTPS],
-  ['http://0.0.0.0/v1', HTTPS],
   ['http://[::ffff:10.0.0.1]/v1', HTTPS],
   // The error does not repeat the URL, which may contain a password.
   ['https://ann:hunter2@api.example/v1', 'must not contain user info (NAME:PASSWORD@)'],
@@ -34,9 +29,7 @@ test.each([
   ['https://api.example/v1#', 'must not contain a query or a fragment'],
   ['https://api.example/v1 ', 'contains a space, a backslash or a control character'],
   ['https://api.ex\u202eample/v1', 'contains a space, a backslash or a control character'],
-  ['https://api.example/', 'must end in /v1'],
   ['https://api.example/xv1', 'must end in /v1'],
-  ['https://api.example/v2', 'must end in /v1'],
   ['https://api.example//v1', 'contains an escaped dot, or an escaped or double slash, in its path'],
   ['https://api.example/a%2fb/v1', 'contains an escaped dot, or an escaped or double slash, in its path'],
   ['https://%zz/v1', 'is not a valid URL'],
@@ -46,7 +39,6 @@ test.each([
 });
 
 test.each([
-  ['127.0.0.1:4010/v1', 'use http://127.0.0.1:4010/v1'],
   ['127.0.0.1:4010/shop/v1', 'use http://127.0.0.1:4010/shop/v1'],
   ['localhost:4010', 'use http://localhost:4010/v1'],
   ['http://[::1]:4010', 'use http://[::1]:4010/v1'],
@@ -56,12 +48,9 @@ test.each([
   expect(() => checkBaseUrl(text, '--url')).toThrow(expect.objectContaining({ hint }));
 });
 
-test.each([['k'], ['!'], ['~'], ['sk_live_0123456789'], ['"quoted"\\']])(
-  'the printable ASCII text %j is a valid key',
-  (key) => {
-    expect(checkKey(key, 'stdin')).toBe(key);
-  },
-);
+test.each(['!', '~'])('a key of the first or last printable ASCII character, %j, is valid', (key) => {
+  expect(checkKey(key, 'stdin')).toBe(key);
+});
 
 test(`a key of ${LONGEST_KEY} characters is valid, and a longer one is rejected`, () => {
   const key = 'x'.repeat(LONGEST_KEY);
@@ -74,11 +63,8 @@ test.each([
   [' ', 'a space'],
   ['sekret\n', 'line break'],
   ['sekret\tkey', 'tab'],
-  ['sekret\u0000', 'a control'],
   ['sekret\u007f', 'a control'],
   ['\u201csekret\u201d', 'non-ASCII'],
-  ['\ufeffsekret', 'non-ASCII'],
-  ['sekret\u00a0', 'non-ASCII'],
 ])('the key %j is rejected with an error that contains "%s" but not the key', (key, word) => {
   const message = expect.stringMatching(new RegExp(`^(?!.*sekret).*PETSTORE_API_KEY.*${word}`));
   expect(() => checkKey(key, 'PETSTORE_API_KEY')).toThrow(expect.objectContaining({ kind: 'auth', message }));

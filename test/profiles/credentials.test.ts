@@ -51,10 +51,8 @@ test.each([
     { key: KEY, keySource: 'stored', baseUrl: 'https://a.example/other/v1', urlSource: 'environment' },
   ],
   [BOTH, undefined, { profile: 'production', key: 'k', baseUrl: 'https://b.example/v1' }],
-  [{ ...BOTH, PETSTORE_PROFILE: 'farm' }, undefined, { profile: 'farm', key: 'k' }],
   // --profile overrides PETSTORE_PROFILE, which overrides the active profile; an empty one counts as unset.
   [{ PETSTORE_PROFILE: 'command' }, 'farm', { profile: 'farm', baseUrl: 'https://a.example/farm/v1' }],
-  [{ PETSTORE_PROFILE: 'farm' }, undefined, { profile: 'farm' }],
   [{ PETSTORE_PROFILE: '' }, undefined, { profile: 'production' }],
   // A typed profile takes nothing from the environment, which is not validated either.
   [{ ...BOTH, PETSTORE_API_KEY_COMMAND: 'c' }, 'production', { baseUrl: 'https://a.example/v1', key: KEY }],
@@ -77,13 +75,9 @@ test('the active profile is used if none is named', async () => {
 
 test('no profile is read if the environment provides key and URL', async () => {
   const store = (): Promise<ProfileStore> => Promise.reject(new Error('opened'));
-  for (const [env, profile] of [
-    [BOTH, 'production'],
-    [{ ...BOTH, PETSTORE_PROFILE: 'staging' }, 'staging'],
-  ] as const) {
-    const target = await resolveCredentials(world([], { env }), undefined, store);
-    expect(target).toMatchObject({ profile, key: 'k' });
-  }
+  const env = { ...BOTH, PETSTORE_PROFILE: 'staging' };
+  const target = await resolveCredentials(world([], { env }), undefined, store);
+  expect(target).toMatchObject({ profile: 'staging', key: 'k' });
 });
 
 test('a custom profile must exist even if the environment provides key and URL; its file is not opened', async () => {
@@ -93,19 +87,16 @@ test('a custom profile must exist even if the environment provides key and URL; 
   await expect(unknown).rejects.toMatchObject({ kind: 'usage', message: expect.stringContaining('"framm"') });
 });
 
-test.each([
-  ['https://b.example/v1'],
-  ['https://a.example:8443/v1'],
-  ['http://localhost/v1'],
-  ['https://a.example.evil.example/v1'],
-  ['https://sub.a.example/v1'],
-])('neither a saved key nor a saved key command is used for the base URL %s of another origin', async (url) => {
-  for (const PETSTORE_PROFILE of ['production', 'command']) {
-    const attempt = resolve({ PETSTORE_BASE_URL: url, PETSTORE_PROFILE });
-    await expect(attempt).rejects.toMatchObject({ kind: 'auth', hint: expect.stringContaining('PETSTORE_API_KEY') });
-    await expect(attempt).rejects.not.toThrow(KEY);
-  }
-});
+test.each(['https://a.example:8443/v1', 'https://a.example.evil.example/v1', 'https://sub.a.example/v1'])(
+  'neither a saved key nor a saved key command is used for the base URL %s of another origin',
+  async (url) => {
+    for (const PETSTORE_PROFILE of ['production', 'command']) {
+      const attempt = resolve({ PETSTORE_BASE_URL: url, PETSTORE_PROFILE });
+      await expect(attempt).rejects.toMatchObject({ kind: 'auth', hint: expect.stringContaining('PETSTORE_API_KEY') });
+      await expect(attempt).rejects.not.toThrow(KEY);
+    }
+  },
+);
 
 const rejected = (kind: string) => async (profile: string | undefined, env: object, message: string, hint: string) => {
   const error = { kind, message: expect.stringContaining(message), hint: expect.stringContaining(hint) };
@@ -145,7 +136,6 @@ test.each([
   [undefined, { PETSTORE_BASE_URL: '' }, 'PETSTORE_BASE_URL is empty', 'use the form https://HOST/v1'],
   [undefined, { PETSTORE_BASE_URL: 'http://b.example/v1' }, 'PETSTORE_BASE_URL must', 'use the form https://HOST/v1'],
   ['stagin', STAGING, `profile "stagin" does not exist; ${NAMES}`, 'did you mean "staging"?'],
-  ['prod', {}, 'profile "prod" does not exist', 'did you mean "production"?'],
   ['zzzzzzzz', {}, 'does not exist', 'run `petstore auth login -p zzzzzzzz --url https://HOST/v1` to create it'],
   [undefined, { PETSTORE_PROFILE: 'stagin' }, 'profile "stagin" from PETSTORE_PROFILE does', 'did you mean "staging"?'],
   [

@@ -73,8 +73,7 @@ test.runIf(hasShell)('a background process that keeps stdout open does not delay
 
 test.each([
   ['exits with 7', script('process.exit(7)'), /^key command `[^` ]*node[^` ]*` failed \(exit code 7\)$/],
-  ['has a token in its arguments', 'no-such-program --token abc', /^key command `no-such-program` failed \(.*\)$/],
-  ['does not exist', 'no-such-program', /^key command `no-such-program` failed \(command not found\)$/],
+  ['does not exist', 'no-such-program --token abc', /^key command `no-such-program` failed \(command not found\)$/],
   [
     'cannot be started',
     `${import.meta.filename}/x`,
@@ -97,7 +96,6 @@ test.each([
 test.each([
   ['no-such-program --x', 'win32', 'use cmd /c COMMAND to run it in a shell'],
   [`${node} -p "'a key'" | cat`, 'linux', "use sh -c 'COMMAND' to run it in a shell"],
-  [`${node} -p "'a key'" | cat`, 'win32', 'use cmd /c COMMAND to run it in a shell'],
   ['pk_live_0123456789abcdef', 'linux', 'set PETSTORE_API_KEY to the key'],
   ["sh -c 'exit 1 | false'", 'linux', 'correct PETSTORE_API_KEY_COMMAND so that it prints only the API key'],
 ])('the hint after the key command %j on %s is to %s', async (line, platform, hint) => {

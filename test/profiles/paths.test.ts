@@ -21,7 +21,6 @@ test.each([
 );
 
 test.each([
-  ['linux', undefined, 'HOME', 'HOME'],
   ['linux', '', 'HOME', 'HOME'],
   ['linux', 'relative/home', 'HOME', 'HOME'],
   ['win32', undefined, 'APPDATA', 'LOCALAPPDATA'],
