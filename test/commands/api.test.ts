@@ -6,6 +6,7 @@ import type { FakeResponse } from '../support/http-fake.ts';
 import { errorResponse, startHttpFake } from '../support/http-fake.ts';
 import { place } from '../support/processes.ts';
 import { petstore } from '../support/program.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
 
 const KEY = 'sk_secret_0123456789abcdef';
@@ -33,15 +34,12 @@ test('`petstore api` prints the body byte for byte', async () => {
   expect(Buffer.from(out)).toEqual(RAW);
 });
 
-test('`petstore api` escapes control characters of the body on a terminal', async () => {
-  const { out } = await inProcess(['api', 'GET', '/raw'], { env, columns: 80 });
-  expect(out).toContain('dog␛');
-  expect(out).not.toContain('\u001b');
-});
-
-test('`petstore api` indents JSON on a terminal, with every digit', async () => {
+test('`petstore api` on a terminal indents JSON, with every digit, and escapes control characters', async () => {
   const { out } = await inProcess(['api', 'GET', '/json', '-i'], { env, columns: 80 });
   expect(out).toMatch(/^HTTP\/1\.1 200\n[\s\S]*\n\n\{\n {2}"id": 9007199254740993,\n {2}"n": 1\.5\n\}\n$/);
+  const raw = await inProcess(['api', 'GET', '/raw'], { env, columns: 80 });
+  expect(raw.out).toContain('dog␛');
+  expect(raw.out).not.toContain('\u001b');
 });
 
 test('`api --json` prints any body as one JSON document with every digit', async () => {
@@ -53,15 +51,10 @@ test('`api --json` prints any body as one JSON document with every digit', async
   expect(included.headers['content-length']).toBe('32');
 });
 
-test('`api --include` prints status and headers before the body', async () => {
-  const { out } = await api('GET', '/json', '-i');
-  expect(out).toMatch(/^HTTP\/1\.1 200\r\n[\s\S]*\r\n\r\n\{"id":9007199254740993,"n":1\.50\}$/);
-});
-
 test('`api` sends a body from --data or a file unchanged as JSON', async () => {
-  const at = place(env);
-  writeFileSync(join(at.dir, 'body.json'), '{"name": "犬"}');
-  await petstore(at, ['api', 'POST', '/things?x=1', '--input', 'body.json']);
+  const dir = tempDir();
+  writeFileSync(join(dir, 'body.json'), '{"name": "犬"}');
+  await inProcess(['api', 'POST', '/things?x=1', '--input', 'body.json'], { env, dir });
   expect(service.requests.at(-1)).toMatchObject({
     method: 'POST',
     path: '/v1/things?x=1',
@@ -81,11 +74,8 @@ test('`api --input -` reads the body from stdin, and is a usage error on a termi
 });
 
 test.each<[what: string, args: string[], words: string]>([
-  ['a path to another host', ['GET', '//evil.example/x'], 'the path is a full URL'],
   // What Git Bash makes of `/categories`.
   ['a path of Windows', ['GET', 'C:/Program Files/Git/x'], 'the path is a full URL\nhint: use a path relative'],
-  ['an encoded path that leaves the base URL', ['GET', '/x/..%2F..%2f../admin'], 'must stay below the base URL'],
-  ['a path in place of the method', ['/categories', '/x'], 'invalid value "/categories" for METHOD'],
   ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON\nhint: quote the JSON, for'],
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'cannot have a body\nhint: remove --data and --input, or use POST'],
   ['a directory as input', ['POST', '/x', '--input', '/'], '"/" is a directory'],
@@ -126,6 +116,6 @@ test('deprecation and stability warnings are printed even for a failed request, 
 });
 
 test('the hint about invalid JSON in --data recommends a file on Windows', async () => {
-  const { code, err } = await inProcess(['api', 'POST', '/x', '--data', '{name:dog}'], { env, platform: 'win32' });
-  expect([code, err]).toEqual([2, expect.stringMatching(/hint: use --input FILE, since [^'{]*$/)]);
+  const { err } = await inProcess(['api', 'POST', '/x', '--data', '{name:dog}'], { env, platform: 'win32' });
+  expect(err).toMatch(/hint: use --input FILE, since [^'{]*$/);
 });
