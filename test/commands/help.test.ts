@@ -95,7 +95,6 @@ test('`petstore help COMMAND` prints the same text as `COMMAND --help`, also for
 
 test.each([
   [['--help', '--json'], COMMANDS],
-  [['help', '--json'], COMMANDS],
   [['categories', '--help', '--json'], COMMANDS.filter((path) => path.startsWith('categories '))],
   [['--json', 'categories', 'ls', '--search', 'x', '--help'], ['categories list']],
   [['help', 'categories', 'create', '--format=json'], ['categories create']],
@@ -143,10 +142,8 @@ test.each([
 });
 
 test.each([
-  ['', '--max-wait <duration>', '(default: 2m)'],
   ['categories list', '--format <format>', '(choices: "table", "json", "ndjson", "csv", "tsv", default: table)'],
   ['categories create', '--name <name>', '(required)'],
-  ['categories import', '--dry-run', 'preview without creating anything'],
   ['sandbox', '--port <number>', '(default: 4010)'],
 ])('the help of `petstore %s` describes %s with %s', async (path, flags, facts) => {
   const { out } = await inProcess([...path.split(' ').filter(Boolean), '--help'], { columns: 100 });
