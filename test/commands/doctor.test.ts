@@ -2,16 +2,16 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { checkClock } from '../../src/commands/doctor-checks.ts';
 import { run } from '../../src/program.ts';
 import { hasModes, hasMounts } from '../support/capabilities.ts';
-import { startHttpFake } from '../support/http-fake.ts';
+import { errorResponse } from '../support/http-fake.ts';
 import { place } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { inProcess, world } from '../support/world.ts';
+import { inProcess, serving, world } from '../support/world.ts';
 
 interface Check {
   readonly id: string;
@@ -20,6 +20,8 @@ interface Check {
   readonly detail: string;
   readonly hint?: string;
 }
+
+const LISTED = { body: [] };
 
 async function doctor(env: Record<string, string>, args: readonly string[] = [], dir = tempDir()) {
   const { code, out, err } = await inProcess(['doctor', '--json', ...args], { env, dir });
@@ -32,12 +34,6 @@ const KEY = { PETSTORE_API_KEY: 'sk_secret_0123456789abcdef' };
 
 const at = (url: string) => ({ ...KEY, PETSTORE_BASE_URL: url });
 
-async function serving(body: unknown = [], status = 200): Promise<string> {
-  const { url, close } = await startHttpFake(() => ({ status, body }));
-  onTestFinished(close);
-  return url;
-}
-
 function withFile(name: string, text: string): string {
   const dir = tempDir();
   mkdirSync(join(dir, 'config'), { mode: 0o700 });
@@ -47,7 +43,7 @@ function withFile(name: string, text: string): string {
 
 test('doctor --json prints the checks of a healthy setup with documented ids, and creates no directory', async () => {
   const dir = tempDir();
-  const { code, checks, err } = await doctor(at(await serving()), [], dir);
+  const { code, checks, err } = await doctor((await serving(() => LISTED)).env, [], dir);
   expect([code, err]).toEqual([0, '']);
   const ids = checks.map(({ id }) => id).join(' ');
   expect(ids).toBe('node config state profile base_url proxy connection api_key clock');
@@ -58,8 +54,7 @@ test('doctor --json prints the checks of a healthy setup with documented ids, an
 });
 
 interface More {
-  /** The response of the service. */
-  readonly response?: readonly [body: unknown, status?: number];
+  readonly response?: { readonly body: unknown; readonly status?: number };
   /** A file in the config directory. */
   readonly file?: (url: string) => [name: string, text: string];
 }
@@ -70,7 +65,8 @@ const damaged = (): [string, string] => ['profile-staging.json', '{"key": "sk_se
 const named = (name: string) => () => ({ PETSTORE_PROFILE: name });
 const proxied = (proxy: string) => ({ ...at('https://pets.example/v1'), HTTPS_PROXY: proxy });
 const LOGIN = 'run `petstore auth login -p production --url https://HOST/v1`';
-const UNAUTHORIZED = { code: 'unauthorized', message: 'No.', status: 401 };
+const UNAUTHORIZED = { status: 401, body: { code: 'unauthorized', message: 'No.', status: 401 } };
+const NOT_FOUND = { status: 404, body: {} };
 
 test.each<
   [what: string, env: (url: string) => object, code: number, id: string, detail: string, hint: string, more?: More]
@@ -88,17 +84,17 @@ test.each<
   ['http in place of https', (url) => at(url.replace('http', 'https')), 6, 'connection', ' (TLS)', 'serves https'],
   ['a closed proxy', () => proxied('http://ann:sk_secret_@127.0.0.1:9'), 6, 'connection', 'proxy 127.0.0.1:9', ''],
   ['an invalid proxy', () => proxied('ftp://proxy'), 2, 'proxy', 'HTTPS_PROXY', ''],
-  ['a rejected key', at, 3, 'api_key', 'No.', 'PETSTORE_API_KEY', { response: [UNAUTHORIZED, 401] }],
-  ['a wrong path', at, 4, 'connection', '404', 'correct PETSTORE_BASE_URL', { response: [{}, 404] }],
-  ['a saved wrong path', () => KEY, 4, 'connection', '404', LOGIN, { response: [{}, 404], file: savedUrl }],
-  ['a list of something else', at, 7, 'connection', '', '', { response: ['[{"id":"x"}]'] }],
+  ['a rejected key', at, 3, 'api_key', 'No.', 'PETSTORE_API_KEY', { response: UNAUTHORIZED }],
+  ['a wrong path', at, 4, 'connection', '404', 'correct PETSTORE_BASE_URL', { response: NOT_FOUND }],
+  ['a saved wrong path', () => KEY, 4, 'connection', '404', LOGIN, { response: NOT_FOUND, file: savedUrl }],
+  ['a list of something else', at, 7, 'connection', '', '', { response: { body: [{ id: 'x' }] } }],
   ['an empty key and a saved URL', () => ({ PETSTORE_API_KEY: '' }), 3, 'api_key', 'is empty', '', { file: savedUrl }],
   ['a damaged profile', named('staging'), 9, 'profile', 'profile-staging.json', '', { file: damaged }],
   ['a closed state server', withState, 9, 'state_server', '', 'start the state server, or correct PETSTORE_STATE_URL'],
 ])(
   'doctor with %s reports one failed check',
   async (_what, env, exitCode, id, detail, hint, { response, file } = {}) => {
-    const url = await serving(...(response ?? []));
+    const { url } = await serving(() => ({ body: [], ...response }));
     const [name, text] = file?.(url) ?? ['none.json', '{}'];
     const dir = withFile(name, text);
     const { code, out, err, failed, checks, of } = await doctor({ ...env(url) }, [], dir);
@@ -136,28 +132,22 @@ test('doctor with an active sandbox reports a broken state directory once', asyn
 
 test('doctor prints each row when its check has ended', async () => {
   let before = '';
-  const { url, close } = await startHttpFake(() => {
+  const { env } = await serving(() => {
     before = context.stdout.text();
-    return { status: 200, body: [] };
+    return LISTED;
   });
-  onTestFinished(close);
-  const context = world(['doctor'], { env: at(url) });
+  const context = world(['doctor'], { env });
   await run(context);
   expect(before).toMatch(/^STATUS .*\n(?:.+\n)+ok +Proxy +none\n$/);
 });
 
 test('doctor does not wait for the rate limit, and names the end of the block', async () => {
-  const { url, requests, close } = await startHttpFake(() => ({
-    status: 429,
-    body: { code: 'rate_limited', message: 'Slow down.' },
-    headers: { 'retry-after': '50' },
-  }));
-  onTestFinished(close);
+  const { env, requests } = await serving(() => errorResponse(429, 'rate_limited', 'No.', { 'retry-after': '50' }));
   const dir = tempDir();
-  const first = await doctor(at(url), [], dir);
+  const first = await doctor(env, [], dir);
   expect([first.code, first.of('connection')]).toMatchObject([0, { status: 'ok' }]);
   expect(first.of('connection')?.detail).toMatch(/ responded \(429\): rate limited, try again in \d+s/);
-  const { code, checks, of } = await doctor(at(url), [], dir);
+  const { code, checks, of } = await doctor(env, [], dir);
   const skipped = checks.filter(({ status }) => status === 'skipped').map(({ id }) => id);
   expect([code, skipped.join(' ')]).toEqual([0, 'config profile connection api_key clock']);
   expect(of('connection')?.detail).toMatch(/^rate limited, try again in \d+s/);
@@ -184,15 +174,16 @@ test.runIf(hasModes)('doctor warns of a directory that others can read, until it
 });
 
 test('doctor with an HTTP server as state server hints to correct the URL rather than to start it', async () => {
-  const url = await serving();
-  const { code, of } = await doctor({ ...at(url), PETSTORE_STATE_URL: `redis://${new URL(url).host}` });
+  const { env, port } = await serving(() => LISTED);
+  const { code, of } = await doctor({ ...env, PETSTORE_STATE_URL: `redis://127.0.0.1:${port}` });
   expect([code, of('state_server')?.hint]).toEqual([9, 'correct PETSTORE_STATE_URL']);
 });
 
 test.runIf(hasStateServer)('doctor shows a state server, and warns if it may evict keys', async () => {
   const check = async (...args: string[]) => {
     await using server = await RedisServer.start({ args });
-    return (await doctor({ ...at(await serving()), PETSTORE_STATE_URL: server.url })).of('state_server');
+    const { env } = await serving(() => LISTED);
+    return (await doctor({ ...env, PETSTORE_STATE_URL: server.url })).of('state_server');
   };
   const evicting = await check('--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru');
   expect(evicting).toMatchObject({ status: 'warning', hint: expect.stringContaining('noeviction') });

@@ -1,10 +1,9 @@
 // `petstore quota`: the cached quota, --refresh and --clear.
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { RequestRecord } from '../../src/sandbox/server.ts';
 import { KEY, noonClock, startTestSandbox } from '../sandbox/support.ts';
-import { startHttpFake } from '../support/http-fake.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { inProcess } from '../support/world.ts';
+import { inProcess, serving } from '../support/world.ts';
 
 async function service(limit = '60/1m') {
   const clock = noonClock();
@@ -75,8 +74,7 @@ test('`quota` shows the block after a 429, which applies to every command until 
 });
 
 test('`quota --refresh` says if the service sends no rate limit headers', async () => {
-  const { url, close } = await startHttpFake(() => ({ body: [] }));
-  onTestFinished(close);
-  const { out } = await inProcess(['quota', '--refresh'], { env: { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: url } });
+  const { env } = await serving(() => ({ body: [] }));
+  const { out } = await inProcess(['quota', '--refresh'], { env });
   expect(out).toContain('remaining     unknown (the service sent no rate limit headers)\n');
 });

@@ -1,11 +1,14 @@
 // Runs a command in the test process, with recorded outputs.
 import { join } from 'node:path';
 import { WriteStream } from 'node:tty';
+import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Context, Output } from '../../src/context.ts';
 import { run } from '../../src/program.ts';
 import { Redactor } from '../../src/redact.ts';
+import type { FakeResponse, ReceivedRequest } from './http-fake.ts';
+import { startHttpFake } from './http-fake.ts';
 import { tempDir } from './temp-dir.ts';
 
 export interface WorldOptions {
@@ -96,4 +99,11 @@ export async function inProcess(
   const context = world(args, options);
   const code = await run(context);
   return { code, out: context.stdout.text(), err: context.stderr.text() };
+}
+
+/** Starts a service until the end of the test, with the environment of commands that use it. */
+export async function serving(respond: (request: ReceivedRequest) => FakeResponse) {
+  const service = await startHttpFake(respond);
+  onTestFinished(service.close);
+  return { ...service, env: { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'sk_secret_0123456789abcdef' } };
 }

@@ -1,15 +1,12 @@
 // `categories get`: one category by name or id, and the errors if none or several match.
-import { expect, onTestFinished, test } from 'vitest';
-import { startHttpFake } from '../../support/http-fake.ts';
-import { inProcess } from '../../support/world.ts';
+import { expect, test } from 'vitest';
+import { inProcess, serving } from '../../support/world.ts';
 
 const BODY = `[{"id":1,"name":"dog","description":"Canis\\nfamiliaris"},{"id":2,"name":"cat"},{"id":3,"name":"cat"},
   {"id":9223372036854775807,"name":"guinea pig","color":"brown"}]`;
 
 async function get(args: readonly string[], headers: Record<string, string> = {}) {
-  const service = await startHttpFake(() => ({ body: BODY, headers }));
-  onTestFinished(service.close);
-  const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'sk_test_Abcdef0123456789' };
+  const { env } = await serving(() => ({ body: BODY, headers }));
   return inProcess(['categories', 'get', ...args], { env });
 }
 

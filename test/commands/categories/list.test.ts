@@ -1,8 +1,7 @@
 // `categories list`: --search and --sort, which the service does not support, and formats.
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { filterAndSort } from '../../../src/commands/categories/list.ts';
-import { startHttpFake } from '../../support/http-fake.ts';
-import { inProcess } from '../../support/world.ts';
+import { inProcess, serving } from '../../support/world.ts';
 
 const categories = [
   { id: 9223372036854775807n, name: 'élan', description: 'moose' },
@@ -32,19 +31,14 @@ test('an empty list prints nothing on stdout, and "No categories found" on stder
   expect(await inProcess([...list, '--quiet'])).toEqual({ code: 0, out: '', err: '' });
 });
 
-test.each([
-  '--format csv -p sandbox categories list',
-  'categories --format=csv list -p sandbox',
-  '-p sandbox categories list --format csv',
-])('`petstore %s` prints CSV', async (line) => {
-  expect(await inProcess(line.split(' '))).toMatchObject({ code: 0, out: 'id,name,description\n' });
+test('options of every command stand anywhere in the line', async () => {
+  const run = await inProcess('--quiet categories --format=csv list -p sandbox'.split(' '));
+  expect(run).toEqual({ code: 0, out: 'id,name,description\n', err: '' });
 });
 
 test('a list that is one page of several is printed with a warning', async () => {
   const headers = { link: '</v1/categories?page=2>; rel="next"' };
-  const service = await startHttpFake(() => ({ body: [{ id: 1, name: 'cat' }], headers }));
-  onTestFinished(service.close);
-  const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'sk_test_Abcdef0123456789' };
+  const { env } = await serving(() => ({ body: [{ id: 1, name: 'cat' }], headers }));
   const listed = await inProcess(['categories', 'list', '--format', 'csv'], { env });
   expect([listed.code, listed.out]).toEqual([0, 'id,name,description\n1,cat,\n']);
   expect(listed.err).toContain('warning: the service sent one page of the list of categories\n');
