@@ -32,7 +32,7 @@ function fakeTerminal() {
 test('a hidden prompt shows neither the secret nor its length, and removes its listener', async () => {
   const { io, type, shown, input } = fakeTerminal();
   const answer = createQuestion(io, { message: 'API key', hidden: true, parse: String }).ask();
-  await type('sk_secret\r');
+  await type(' sk_secret \r');
   expect(await answer).toBe('sk_secret');
   expect(shown()).toBe('API key: \n');
   expect(input.listenerCount('keypress')).toBe(0);

@@ -52,21 +52,6 @@ test.each<[what: string, step: Partial<Step>, signal: string, code: number]>([
   },
 );
 
-test('a login prompts for a missing URL, again after an invalid answer, and without color if NO_COLOR is set', async () => {
-  const at = place({ NO_COLOR: '1' });
-  const run = await inTerminal(at, ['auth', 'login', '-p', 'farm'], {
-    steps: [
-      { after: 'Base URL for profile', send: `${service.origin}\r` },
-      { after: 'must end in /v1; use http://127.0.0.1:', send: `${service.url}\r` },
-      { after: 'API key for profile', send: '\r' },
-      { after: 'is empty', send: ` ${GOOD_KEY} \r` },
-    ],
-  });
-  expect(run).toMatchObject({ code: 0, cooked: true });
-  expect(run.screen).not.toMatch(/\u001b\[[0-9;]*m/);
-  expect(config(at.dir).join()).toContain(`"url": "${service.url}"`);
-});
-
 test('a login asks again for a URL or key that the service rejects, and keeps the other', async () => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', 'farm', '--max-retries', '0'], {
