@@ -176,23 +176,6 @@ test.each<[...Row, follow: () => unknown]>([
 
 test.each<[...Row, again: string]>([
   ['a mistyped profile', nothing, 'categories list -p stagin', 2, 'did you mean "staging"?', LIST],
-  ['a command in place of its group', nothing, 'whoami', 2, 'did you mean `petstore auth status`?', 'auth status'],
-  [
-    'a name without its option',
-    nothing,
-    "categories create 'guinea pig' --description x",
-    2,
-    'use --name',
-    "categories create --name 'guinea pig' --description x",
-  ],
-  [
-    'a path without its method',
-    nothing,
-    'api categories',
-    2,
-    'pass a method and a path, for example GET categories',
-    'api GET categories',
-  ],
   [
     'a path with the version',
     nothing,
