@@ -199,7 +199,6 @@ anyTest.runIf(hasPty).concurrent('Ctrl-C ends a loop of a shell script with the 
 // Not concurrent: other processes would inherit the terminal.
 anyTest.runIf(hasPty).each([
   ['a create', silent, ['categories', 'create', '--name', 'cat'], 'Contacting'],
-  ['a list that waits', limited, ['categories', 'list'], 'for the rate limit'],
   ['a prompt', silent, ['auth', 'login'], 'API key for profile'],
 ] as const)('%s ends by SIGHUP when its terminal is closed', async (_what, respond, args, after) => {
   const run = runFrom('the saved profile', respond);
