@@ -12,11 +12,10 @@ export function withoutChecksum(text: string): string | undefined {
   return withChecksum(record) === text ? record : undefined;
 }
 
-/** Returns the object in a record of JSON; undefined for any other record. */
-export function parseRecord(text: string): Readonly<Record<string, unknown>> | undefined {
+/** Returns the value in a record of JSON; undefined for any other record. */
+export function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

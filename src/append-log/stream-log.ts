@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Log, LogFormat } from './log.ts';
-import { parseRecord, withChecksum, withoutChecksum } from './log.ts';
+import { parseJson, withChecksum, withoutChecksum } from './log.ts';
 import type { Reply, StateServer } from './state-server.ts';
 import { KEEPS_NOTHING, StateServerError, UNKNOWN_REPLY } from './state-server-error.ts';
 
@@ -192,7 +192,7 @@ export class StreamLog<State> implements Log<State> {
       return;
     }
     this.#state = this.#format.initial();
-    const records = parseRecord(record);
+    const records = parseJson(record);
     if (!Array.isArray(records)) return;
     for (const one of records) if (typeof one === 'string') this.#format.apply(this.#state, one);
   }

@@ -1,6 +1,6 @@
 // The records of a lock and the state that they give. An unknown record is ignored: another program or version has written it.
 import type { LogFormat } from '../append-log/log.ts';
-import { isObject, parseRecord } from '../append-log/log.ts';
+import { isObject, parseJson } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 
 /** Part of the lock's name, so that no version reads the records of another one. */
@@ -40,7 +40,7 @@ export function revisionOf({ holder, at }: LockState): string {
 export const lockFormat: LogFormat<LockState> = {
   initial: () => ({ at: 0, drainMs: 0 }),
   apply(state, text, serverTime) {
-    const record = parseRecord(text);
+    const record = parseJson(text);
     if (isSnapshot(record)) Object.assign(state, record.state);
     else if (isRunRecord(record)) reduce(state, record, serverTime ?? record.at);
   },

@@ -1,5 +1,6 @@
 // The ledger's records as lines of JSON. An unknown record is ignored: another program or version has written it.
 import type { LogFormat } from '../append-log/log.ts';
+import { isObject, parseJson } from '../append-log/log.ts';
 import type { KeyState } from './key-state.ts';
 import { initialState } from './key-state.ts';
 import type { LedgerRecord } from './ledger-record.ts';
@@ -11,20 +12,12 @@ const KINDS = new Set<unknown>(['ticket', 'response', 'block', 'closed', 'clock'
 export const ledgerFormat: LogFormat<KeyState> = {
   initial: initialState,
   apply(state, text, at) {
-    const record = parsed(text);
+    const record = parseJson(text);
     if (isSnapshot(record)) Object.assign(state, record.state);
     else if (isRecord(record)) reduce(state, at === undefined ? record : stamped(record, at));
   },
   snapshot: (state) => [JSON.stringify({ kind: 'snapshot', state })],
 };
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 function isSnapshot(value: unknown): value is { readonly state: KeyState } {
   if (!isObject(value) || value['kind'] !== 'snapshot' || !isObject(value['state'])) return false;
@@ -35,8 +28,4 @@ function isSnapshot(value: unknown): value is { readonly state: KeyState } {
 function isRecord(value: unknown): value is LedgerRecord {
   if (!isObject(value) || !KINDS.has(value['kind']) || !Number.isFinite(value['at'])) return false;
   return value['kind'] !== 'response' || isObject(value['reading']);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }
