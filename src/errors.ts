@@ -20,6 +20,8 @@ export interface ErrorDetails {
   readonly hint?: string | undefined;
   /** @internal The words of the command that does what the hint says; the client library omits it. */
   readonly command?: readonly string[] | undefined;
+  /** @internal Whether a wrong base URL may be the cause. */
+  readonly suspectsUrl?: boolean | undefined;
   readonly code?: string | undefined;
   readonly serviceMessage?: string | undefined;
   /** @internal Why the outcome of a create is unknown, for a message about several. */
@@ -38,7 +40,7 @@ export interface ErrorDetails {
 }
 
 /** @internal */
-export type Hint = Pick<ErrorDetails, 'hint' | 'command'>;
+export type Hint = Pick<ErrorDetails, 'hint' | 'command' | 'suspectsUrl'>;
 
 /** The error of the program and the client library; its message never contains an API key. */
 export class PetstoreError extends Error {

@@ -95,7 +95,7 @@ function networkHint({ reason, code }: TransportError, timeout: string): Hint | 
   if (reason === 'proxy-denied') return { hint: 'ask the operator of the proxy to allow this host' };
   if (reason === 'proxy' || reason === 'proxy-refused') return { hint: 'correct HTTPS_PROXY' };
   if (/^(?:EAI_AGAIN|ENETUNREACH|ENETDOWN)$/.test(code ?? '')) return { hint: CHECK_NETWORK };
-  return { hint: 'check the connection', command: ['doctor'] };
+  return { hint: 'check the connection', command: ['doctor'], suspectsUrl: true };
 }
 
 /** The error of a request that may have been processed; its hint says how to check. */
@@ -118,7 +118,7 @@ function interruptedError(request: HttpRequest, reason: unknown): PetstoreError 
 }
 
 /** The hint after a response that suggests another service. */
-export const CHECK_URL: Hint = { hint: 'check the base URL', command: ['auth', 'status'] };
+export const CHECK_URL: Hint = { hint: 'check the base URL', command: ['auth', 'status'], suspectsUrl: true };
 
 /** For any final response except 429, which the HTTP client handles. */
 export function responseError(request: HttpRequest, response: HttpResponse): PetstoreError {
