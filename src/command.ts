@@ -115,11 +115,13 @@ async function printQuotaLine(session: Session, startedAt: number, failure: unkn
   // The line would overwrite a pager's screen, and describe no valid key after a 401.
   const isPaged = context.stderr.isTTY && !context.stdout.isTTY;
   const isRejected = failure instanceof PetstoreError && failure.kind === 'auth';
-  if (options.json || options.quiet || isPaged || isRejected || !(await session.httpClient.ifOpened())) return;
-  const quota = (await session.ledger()).quota();
+  const service = session.services.at(-1);
+  if (options.json || options.quiet || isPaged || isRejected) return;
+  if (!service || !(await service.httpClient.ifOpened())) return;
+  const quota = (await service.ledger()).quota();
   if (quota.updatedAt === null || quota.updatedAt < startedAt) return;
   const { quotaLine } = await import('./rate-limit/quota.ts');
-  const line = quotaLine(quota, context.clock.now(), profileIn(await session.target()));
+  const line = quotaLine(quota, context.clock.now(), profileIn(service.credentials));
   if (line !== undefined) await session.notice(line);
 }
 

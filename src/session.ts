@@ -1,4 +1,4 @@
-// The services that commands use; each is opened on first use.
+// What commands use: profiles, the state server, and the service; each is opened on first use.
 import { dirname } from 'node:path';
 import { mkdirp } from './append-log/mkdirp.ts';
 import type { Context } from './context.ts';
@@ -16,6 +16,8 @@ export class Session {
   readonly context: Context;
   readonly options: GlobalOptions;
   readonly progress: Progress;
+  /** The service with each credentials that were used, the latest last. */
+  readonly services: Service[] = [];
 
   /** What a session opens is closed by `context.cleanups`, the last first. */
   constructor(context: Context, options: GlobalOptions) {
@@ -35,7 +37,7 @@ export class Session {
   readonly profiles = lazy(async () => (await import('./profiles/conf-store.ts')).openConfStore(this.configDir()));
 
   /** Resolves URL and key; from then on the key is redacted from all output. */
-  target = lazy(async () => {
+  readonly target = lazy(async () => {
     const { env, redactor } = this.context;
     const { profile } = this.options;
     const target = await resolveCredentials(this.context, profile, this.profiles);
@@ -44,12 +46,6 @@ export class Session {
     if (ignored.length > 0) await this.notice(`warning: --profile overrides ${ignored.join(' and ')}`);
     return target;
   });
-
-  /** Uses credentials that are not saved yet from now on; the error of a rejected key then names no saved one. */
-  tryCredentials(credentials: Credentials): void {
-    this.target = Object.assign(async () => credentials, { ...this.target, ifOpened: async () => undefined });
-    for (const opener of [this.ledger, this.httpClient, this.api]) opener.reopen();
-  }
 
   /** The server of PETSTORE_STATE_URL, if set (docs/fleet.md). */
   readonly stateServer = lazy(async () => {
@@ -65,60 +61,18 @@ export class Session {
     return server;
   });
 
-  /** The ledger on the state server if one is configured, otherwise on this machine. */
-  readonly ledger = lazy(async () => {
-    const { context } = this;
-    const { baseUrl, key, keySource } = await this.target();
-    const { Ledger } = await import('./rate-limit/ledger.ts');
-    const onWarning = (text: string) => void this.warn(text);
-    const own = { baseUrl, key, clock: context.clock, onWarning, stateDir: stateDirIfAny(context) };
-    const server = keySource === 'sandbox' ? undefined : await this.stateServer();
-    if (!server) return new Ledger(own);
-    const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');
-    return openSharedLedger(server, own);
-  });
+  /** The service with the credentials of the command. */
+  readonly service = lazy(async () => this.connect(await this.target()));
+  readonly ledger = async () => (await this.service()).ledger();
+  readonly httpClient = async () => (await this.service()).httpClient();
+  readonly api = async () => (await this.service()).api();
 
-  /** The client of the target; for the profile `sandbox`, the embedded server is started first. */
-  readonly httpClient = lazy(async () => {
-    const target = await this.target();
-    const loading = Promise.all([import('./http/transport.ts'), import('./http/http-client.ts')]);
-    const { env, clock, signal, redactor, version, nodeVersion, cleanups, stderr } = this.context;
-    const { maxWait: maxWaitMs, maxRetries, timeout: timeoutMs } = this.options;
-    const ledger = await this.ledger();
-    let { baseUrl, key } = target;
-    if (target.keySource === 'sandbox') {
-      const { startServer } = await import('./sandbox/server.ts');
-      const sandbox = await startServer({ data: this.sandboxData(), clock });
-      cleanups.push(() => sandbox.close());
-      ({ baseUrl, key } = sandbox);
-    }
-    redactor.add(key);
-    const [{ createTransport }, { HttpClient }] = await loading;
-    // Node 20 compiles the HTTP parser a second time, which delays the exit by 80 ms. Set earlier, a V8 flag disables Node's
-    // code cache. The client library leaves the flags alone.
-    if (/^20\./.test(nodeVersion)) (await import('node:v8')).setFlagsFromString('--liftoff-only');
-    let transport = createTransport({ baseUrl, key, version, env, now: () => clock.now() });
-    if (this.options.verbose) {
-      const { trace } = await import('./http/trace.ts');
-      transport = trace(transport, baseUrl, clock, (line) => void stderr.write(`${line}\n`));
-    }
-    const client = new HttpClient({
-      transport,
-      ledger,
-      clock,
-      signal,
-      limits: { maxWaitMs, maxRetries, timeoutMs, optionNames: { maxWait: '--max-wait', timeout: '--timeout' } },
-      onWait: (wait) => this.progress.wait(wait),
-      onBusy: (requests) => this.progress.busy(requests),
-    });
-    cleanups.push(() => client.close());
-    return client;
-  });
-
-  readonly api = lazy(async () => {
-    const { createApi } = await import('./api/categories.ts');
-    return createApi(await this.httpClient());
-  });
+  /** @param credentials those of the command, or of a login, which are not saved yet */
+  connect(credentials: Credentials): Service {
+    const service = new Service(this, credentials);
+    this.services.push(service);
+    return service;
+  }
 
   /** Gives the error of a rejected key the action for the place where the key came from. */
   readonly explain = async (error: unknown): Promise<unknown> => {
@@ -143,6 +97,72 @@ export class Session {
   };
 }
 
+/** The service as one base URL and key reach it. */
+class Service {
+  readonly credentials: Credentials;
+  readonly #session: Session;
+
+  constructor(session: Session, credentials: Credentials) {
+    this.#session = session;
+    this.credentials = credentials;
+  }
+
+  /** The ledger on the state server if one is configured, otherwise on this machine. */
+  readonly ledger = lazy(async () => {
+    const { context, warn, stateServer } = this.#session;
+    const { baseUrl, key, keySource } = this.credentials;
+    const { Ledger } = await import('./rate-limit/ledger.ts');
+    const onWarning = (text: string) => void warn(text);
+    const own = { baseUrl, key, clock: context.clock, onWarning, stateDir: stateDirIfAny(context) };
+    const server = keySource === 'sandbox' ? undefined : await stateServer();
+    if (!server) return new Ledger(own);
+    const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');
+    return openSharedLedger(server, own);
+  });
+
+  /** For the profile `sandbox`, the embedded server is started first. */
+  readonly httpClient = lazy(async () => {
+    const { context, options, progress, sandboxData } = this.#session;
+    const loading = Promise.all([import('./http/transport.ts'), import('./http/http-client.ts')]);
+    const { env, clock, signal, redactor, version, nodeVersion, cleanups, stderr } = context;
+    const { maxWait: maxWaitMs, maxRetries, timeout: timeoutMs } = options;
+    const ledger = await this.ledger();
+    let { baseUrl, key } = this.credentials;
+    if (this.credentials.keySource === 'sandbox') {
+      const { startServer } = await import('./sandbox/server.ts');
+      const sandbox = await startServer({ data: sandboxData(), clock });
+      cleanups.push(() => sandbox.close());
+      ({ baseUrl, key } = sandbox);
+    }
+    redactor.add(key);
+    const [{ createTransport }, { HttpClient }] = await loading;
+    // Node 20 compiles the HTTP parser a second time, which delays the exit by 80 ms. Set earlier, a V8 flag disables Node's
+    // code cache. The client library leaves the flags alone.
+    if (/^20\./.test(nodeVersion)) (await import('node:v8')).setFlagsFromString('--liftoff-only');
+    let transport = createTransport({ baseUrl, key, version, env, now: () => clock.now() });
+    if (options.verbose) {
+      const { trace } = await import('./http/trace.ts');
+      transport = trace(transport, baseUrl, clock, (line) => void stderr.write(`${line}\n`));
+    }
+    const client = new HttpClient({
+      transport,
+      ledger,
+      clock,
+      signal,
+      limits: { maxWaitMs, maxRetries, timeoutMs, optionNames: { maxWait: '--max-wait', timeout: '--timeout' } },
+      onWait: (wait) => progress.wait(wait),
+      onBusy: (requests) => progress.busy(requests),
+    });
+    cleanups.push(() => client.close());
+    return client;
+  });
+
+  readonly api = lazy(async () => {
+    const { createApi } = await import('./api/categories.ts');
+    return createApi(await this.httpClient());
+  });
+}
+
 function keyHint({ profile, keySource, keyCommand }: Credentials): Hint {
   if (keySource === 'environment') return { hint: 'set PETSTORE_API_KEY to a valid key' };
   if (keyCommand) return { hint: `make ${keyCommand.source} print a valid key` };
@@ -154,17 +174,10 @@ interface Opener<T> {
   (): Promise<T>;
   /** What was opened; undefined if nothing was, or if that failed. */
   ifOpened(): Promise<T | undefined>;
-  /** Opens it anew at the next call. */
-  reopen(): void;
 }
 
 function lazy<T>(open: () => Promise<T>): Opener<T> {
   let opened: Promise<T> | undefined;
   const openOnce = (): Promise<T> => (opened ??= open());
-  return Object.assign(openOnce, {
-    ifOpened: async () => opened?.catch(() => undefined),
-    reopen: () => {
-      opened = undefined;
-    },
-  });
+  return Object.assign(openOnce, { ifOpened: async () => opened?.catch(() => undefined) });
 }

@@ -38,8 +38,8 @@ interface LoginResult {
 const CORRECT_URL = 'pass the correct base URL with --url';
 
 /** A base URL or a key, with the question that asked for it at a terminal, and where to correct it. */
-interface Input<T> {
-  value: T;
+interface Entered<T> {
+  readonly value: T;
   readonly question?: Question<T>;
   readonly hint?: string;
 }
@@ -58,18 +58,21 @@ const loginAction: Action<LoginOptions, LoginResult> = {
     }
     const stored = store.get(profile);
     if (stored === undefined && looksLikeKey(profile)) throw keyAsProfileError();
-    const url = givenUrl(env, stored, urlOption) ?? (await askForUrl(session, profile));
-    const key =
+    const enteredUrl = givenUrl(env, stored, urlOption) ?? (await askForUrl(session, profile));
+    const enteredKey =
       keyCommand === undefined ? await readKey(session, profile) : await runCommand(session, keyCommand, verified);
-    if (key && verified) await verify(session, profile, url, key);
-    store.save(profile, { ...url.value, ...(keyCommand === undefined ? { key: key?.value } : { keyCommand }) });
+    const { url, key } =
+      enteredKey && verified
+        ? await verify(session, profile, enteredUrl, enteredKey)
+        : { url: enteredUrl.value, key: enteredKey?.value };
+    store.save(profile, { ...url, ...(keyCommand === undefined ? { key } : { keyCommand }) });
     const activated = activateIfNeeded(store, profile);
     const override = keyVariable(env);
     if (override) await session.warn(`${override} is set and overrides the saved key`);
     return {
       profile,
-      url: url.value.url,
-      key: key ? maskKey(key.value) : null,
+      url: url.url,
+      key: key === undefined ? null : maskKey(key),
       keyCommand,
       verified,
       active: store.activeIfReadable() === profile,
@@ -102,7 +105,7 @@ function activateIfNeeded(store: ProfileStore, profile: string): boolean {
   return true;
 }
 
-function givenUrl(env: Environment, stored?: StoredProfile, option?: string): Input<BaseUrl> | undefined {
+function givenUrl(env: Environment, stored?: StoredProfile, option?: string): Entered<BaseUrl> | undefined {
   if (option !== undefined) return { value: checkBaseUrl(option, '--url'), hint: 'check --url' };
   const own = environmentUrl(env);
   if (own) return { value: own, hint: 'check PETSTORE_BASE_URL' };
@@ -110,7 +113,7 @@ function givenUrl(env: Environment, stored?: StoredProfile, option?: string): In
   return 'url' in saved ? { value: saved, hint: CORRECT_URL } : undefined;
 }
 
-async function askForUrl(session: Session, profile: string): Promise<Input<BaseUrl>> {
+async function askForUrl(session: Session, profile: string): Promise<Entered<BaseUrl>> {
   if (!session.context.stdin.isTTY) {
     throw new PetstoreError('auth', `profile "${profile}" has no base URL`, { hint: loginHint(profile, true) });
   }
@@ -122,7 +125,7 @@ async function askForUrl(session: Session, profile: string): Promise<Input<BaseU
   return { value: await question.ask(), question, hint: CORRECT_URL };
 }
 
-async function readKey(session: Session, profile: string): Promise<Input<string>> {
+async function readKey(session: Session, profile: string): Promise<Entered<string>> {
   const { stdin, env, platform } = session.context;
   if (!stdin.isTTY) {
     // Git Bash connects its terminal by pipes, so there is no prompt.
@@ -153,7 +156,7 @@ async function firstLine(session: Session): Promise<string> {
 }
 
 // Without verification the command is not run: its vault may be locked or elsewhere.
-async function runCommand(session: Session, line: string, mayRun: boolean): Promise<Input<string> | undefined> {
+async function runCommand(session: Session, line: string, mayRun: boolean): Promise<Entered<string> | undefined> {
   const { parseKeyCommand, runKeyCommand } = await import('../../profiles/key-command.ts');
   parseKeyCommand(line, '--key-command');
   if (!mayRun) return undefined;
@@ -162,21 +165,32 @@ async function runCommand(session: Session, line: string, mayRun: boolean): Prom
 }
 
 /** Lists the categories until URL and key are accepted: a rejected one that came from a prompt is asked for again. */
-async function verify(session: Session, profile: string, url: Input<BaseUrl>, key: Input<string>): Promise<void> {
+async function verify(session: Session, profile: string, givenUrl: Entered<BaseUrl>, givenKey: Entered<string>) {
+  let url = givenUrl;
+  let key = givenKey;
   for (;;) {
     const { url: baseUrl } = url.value;
-    session.tryCredentials({ profile, baseUrl, urlSource: 'stored', key: key.value, keySource: 'stored' });
+    const service = session.connect({ profile, baseUrl, urlSource: 'stored', key: key.value, keySource: 'stored' });
     try {
-      await (await session.api()).categories.list();
-      return;
+      await (await service.api()).categories.list();
+      return { url: url.value, key: key.value };
     } catch (error) {
       if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
-      // The hint of an error that a wrong URL may cause is a command that checks the URL.
-      const rejected = error.status === 401 ? key : error.details.command ? url : undefined;
-      if (!rejected?.question?.canAsk()) throw rephrase(error, `nothing was saved: ${error.message}`, rejected?.hint);
-      rejected.value = await rejected.question.ask(error.message);
+      if (error.status === 401) key = await askAgain(key, error);
+      else if (error.details.suspectsUrl) url = await askAgain(url, error);
+      else throw nothingSaved(error);
     }
   }
+}
+
+async function askAgain<T>(rejected: Entered<T>, error: PetstoreError): Promise<Entered<T>> {
+  const { question, hint } = rejected;
+  if (!question?.canAsk()) throw nothingSaved(error, hint);
+  return { ...rejected, value: await question.ask(error.message) };
+}
+
+function nothingSaved(error: PetstoreError, hint?: string): PetstoreError {
+  return rephrase(error, `nothing was saved: ${error.message}`, hint);
 }
 
 export const login = (): PetstoreCommand =>
