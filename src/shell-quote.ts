@@ -3,13 +3,16 @@ import type { Context } from './context.ts';
 
 type ShellContext = Pick<Context, 'platform' | 'env'>;
 
+/** `-p`, also with its value or after other letters (`-qp staging`), or `--profile`. */
+const PROFILE = /^(?:-\w*p|--profile(?:=|$))/;
+
 /**
  * Formats a command line: `petstore` and the words, quoted for the shell, in backquotes.
  * @param profile the value of `-p`, which is added unless the words name a profile
  */
 export function formatCommand(words: readonly string[], profile: string | undefined, context: ShellContext): string {
-  const typed = profile === undefined || words.includes('-p') ? [] : ['-p', profile];
-  return `\`petstore ${[...words, ...typed].map((word) => quoteForShell(word, context)).join(' ')}\``;
+  const added = profile === undefined || words.some((word) => PROFILE.test(word)) ? [] : ['-p', profile];
+  return `\`petstore ${[...words, ...added].map((word) => quoteForShell(word, context)).join(' ')}\``;
 }
 
 /** Formats the assignment of an environment variable. */

@@ -1,6 +1,6 @@
 // Quoting of words in printed commands for the likely shell.
 import { expect, test } from 'vitest';
-import { assignmentForShell, quoteForShell } from '../src/shell-quote.ts';
+import { assignmentForShell, formatCommand, quoteForShell } from '../src/shell-quote.ts';
 
 const linux = { platform: 'linux', env: {} };
 const windows = { platform: 'win32', env: {} };
@@ -25,3 +25,12 @@ test('an assignment has the syntax of the shell', () => {
   expect(assignmentForShell('KEY', "it's", gitBash)).toBe(`export KEY='it'\\''s'`);
   expect(assignmentForShell('KEY', "it's", windows)).toBe("$env:KEY = 'it''s'");
 });
+
+test.each(['-p staging', '-pstaging', '-qp staging', '--profile staging', '--profile=staging'])(
+  'a command that names the profile as %j does not repeat it',
+  (typed) => {
+    const words = ['categories', 'import', 'pets.csv', ...typed.split(' ')];
+    expect(formatCommand(words, 'staging', linux)).toBe(`\`petstore categories import pets.csv ${typed}\``);
+    expect(formatCommand(['doctor', '--json'], 'staging', linux)).toBe('`petstore doctor --json -p staging`');
+  },
+);
