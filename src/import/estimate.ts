@@ -5,73 +5,69 @@ import { windowIn } from '../rate-limit/quota.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
+/** Resets may be rounded, and clocks differ. */
+const TOLERANCE_MS = 2000;
 /** The daily limit of each plan in docs/service.md, by its limit per minute. */
 const DAILY_LIMITS: Readonly<Record<number, number>> = { 60: 1000, 300: 10_000, 1000: 100_000 };
+
+/** A limit, and the window to which it applies: `window` if its length is unknown. */
+interface Limit {
+  readonly limit: number;
+  readonly per: 'minute' | 'day' | 'window';
+}
 
 export interface Estimate {
   /** The least time that the rate limit requires, in milliseconds; null if unknown. */
   readonly ms: number | null;
-  /** The limit that determines `ms`, and the length of its window, milliseconds; null if unknown. */
-  readonly limit: number | null;
-  readonly windowMs: number | null;
+  /** The limit that determines this time; undefined if none is known. */
+  readonly by: Limit | undefined;
   /** True if the daily limit is too low for the import. */
   readonly isDaily: boolean;
 }
 
-const UNKNOWN: Estimate = { ms: null, limit: null, windowMs: null, isDaily: false };
-
-/** What a window permits: `remaining` requests now, and `limit` more after `resetsInMs` and after each `windowMs`. */
-interface Budget {
-  readonly limit: number;
+/** What a limit permits: `remaining` requests now, `limit` more after `resetsInMs`, and again after each window. */
+interface Budget extends Limit {
   readonly remaining: number;
-  /** Null if unknown. */
-  readonly resetsInMs: number | null;
-  readonly windowMs: number | null;
+  readonly resetsInMs: number;
 }
 
 /** @param requests the number of requests still to be sent */
 export function estimate(requests: number, quota: Quota, now: number): Estimate {
   const window = windowIn(quota);
-  if (!window?.limit) return UNKNOWN;
-  const { limit } = window;
-  const windowMs = lengthOf(window);
-  if (requests === 0) return { ms: 0, limit, windowMs, isDaily: false };
-  const needed = timeNeeded(requests, budgetOf(window, windowMs, now));
-  const day = dailyBudget(quota, windowMs, now);
-  const byDay = day ? timeNeeded(requests, day) : null;
-  if (day && byDay !== null && byDay > (needed ?? 0))
-    return { ms: byDay, limit: day.limit, windowMs: DAY_MS, isDaily: true };
-  const isDaily = windowMs === DAY_MS && needed !== 0;
-  if (needed === null) return { ms: null, limit, windowMs, isDaily };
-  return { ms: Math.max(needed, (quota.nextRequestAt ?? now) - now), limit, windowMs, isDaily };
+  if (!window?.limit) return { ms: null, by: undefined, isDaily: false };
+  const nearest = budgetOf(window, window.limit, perOf(window), now);
+  const daily = dailyBudget(quota, nearest, now);
+  const needs = [nearest, ...(daily ? [daily] : [])].map((by) => ({ by, ms: timeNeeded(requests, by) }));
+  const { by, ms } = needs.reduce((most, need) => ((need.ms ?? 0) > (most.ms ?? 0) ? need : most));
+  const isDaily = by.per === 'day' && ms !== 0;
+  const blockedMs = requests > 0 ? (quota.nextRequestAt ?? now) - now : 0;
+  return { ms: ms === null ? null : Math.max(ms, blockedMs), by, isDaily };
 }
 
 // The windows of the service are a minute and a day long (docs/service.md), so the time to the reset shows which one it is.
-function lengthOf({ resetAt, updatedAt }: QuotaWindow): number | null {
+function perOf({ resetAt, updatedAt }: QuotaWindow): Limit['per'] {
   const ms = resetAt - updatedAt;
-  if (ms <= MINUTE_MS + 2000) return MINUTE_MS;
-  return ms > HOUR_MS && ms <= DAY_MS + 2000 ? DAY_MS : null;
+  if (ms > MINUTE_MS + TOLERANCE_MS) return ms > HOUR_MS && ms <= DAY_MS + TOLERANCE_MS ? 'day' : 'window';
+  return 'minute';
 }
 
-function budgetOf({ limit, remaining, resetAt }: QuotaWindow, windowMs: number | null, now: number): Budget {
-  const perWindow = limit ?? 1;
-  // The next window starts with the first request.
-  if (remaining === null) return { limit: perWindow, remaining: perWindow, resetsInMs: windowMs, windowMs };
-  return { limit: perWindow, remaining, resetsInMs: Math.max(0, resetAt - now), windowMs };
+// A window that has been reset permits `limit` requests now.
+function budgetOf({ remaining, resetAt }: QuotaWindow, limit: number, per: Limit['per'], now: number): Budget {
+  const resetsInMs = remaining === null ? 0 : Math.max(0, resetAt - now);
+  return { limit, per, remaining: remaining ?? 0, resetsInMs };
 }
 
 // The service reports the window nearest its end, so the daily limit is usually derived from the plan's limit per minute.
-function dailyBudget({ limit, dailyLimit }: Quota, windowMs: number | null, now: number): Budget | undefined {
-  if (dailyLimit) return budgetOf(dailyLimit, DAY_MS, now);
-  const daily = DAILY_LIMITS[limit ?? 0];
-  if (!daily || windowMs !== MINUTE_MS) return undefined;
-  return { limit: daily, remaining: daily, resetsInMs: DAY_MS, windowMs: DAY_MS };
+function dailyBudget({ dailyLimit }: Quota, { limit, per }: Limit, now: number): Budget | undefined {
+  if (dailyLimit?.limit) return budgetOf(dailyLimit, dailyLimit.limit, 'day', now);
+  const daily = per === 'minute' ? DAILY_LIMITS[limit] : undefined;
+  return daily ? { limit: daily, per: 'day', remaining: daily, resetsInMs: DAY_MS } : undefined;
 }
 
 // Returns the time until the last reset that the requests need; null if it depends on an unknown window length.
-function timeNeeded(requests: number, { limit, remaining, resetsInMs, windowMs }: Budget): number | null {
+function timeNeeded(requests: number, { limit, remaining, resetsInMs, per }: Budget): number | null {
   const resets = Math.ceil((requests - remaining) / limit);
   if (resets <= 0) return 0;
-  if (resets === 1 || resetsInMs === null) return resetsInMs;
-  return windowMs === null ? null : resetsInMs + (resets - 1) * windowMs;
+  if (resets === 1) return resetsInMs;
+  return per === 'window' ? null : resetsInMs + (resets - 1) * (per === 'day' ? DAY_MS : MINUTE_MS);
 }

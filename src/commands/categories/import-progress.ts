@@ -8,16 +8,22 @@ import type { Quota } from '../../rate-limit/quota.ts';
 import { windowIn } from '../../rate-limit/quota.ts';
 
 const MINUTE_MS = 60_000;
-const UNITS: Readonly<Record<number, string>> = { 1: 'second', 60: 'minute', 3600: 'hour', 86400: 'day' };
+
+interface Progress {
+  readonly counts: ImportResults['counts'];
+  readonly quota: Quota;
+  /** During a wait, which the caller shows, the line omits the quota. */
+  readonly isWaiting: boolean;
+  /** The width of the line, in cells. */
+  readonly room: number;
+}
 
 /** @returns for example `34m at 60 requests per minute` */
-export function formatEstimate({ ms, limit, windowMs }: Estimate): string {
-  if (limit === null) return 'unknown';
+export function formatEstimate({ ms, by }: Estimate): string {
+  if (!by) return 'unknown';
   if (ms === null) return 'unknown until the rate limit resets';
   if (ms === 0) return 'no wait for the rate limit';
-  const seconds = Math.round((windowMs ?? 0) / 1000);
-  const per = seconds === 0 ? 'window' : (UNITS[seconds] ?? formatDuration(seconds * 1000));
-  return `${formatRough(ms)} at ${formatCount(limit, 'request')} per ${per}`;
+  return `${formatRough(ms)} at ${formatCount(by.limit, 'request')} per ${by.per}`;
 }
 
 // Shows seconds below two minutes.
@@ -25,33 +31,46 @@ function formatRough(ms: number): string {
   return formatDuration(ms < 2 * MINUTE_MS ? ms : Math.round(ms / MINUTE_MS) * MINUTE_MS);
 }
 
-/**
- * Starts the progress line: rows done, time left, quota.
- * @returns a function that formats the line to at most `room` cells; during a wait, which the caller shows, it omits the quota
- */
-export function startProgressLine(
-  total: number,
-  clock: Clock,
-): (counts: ImportResults['counts'], quota: Quota, isWaiting: boolean, room: number) => string {
-  let last: number | undefined;
-  let activeMs = 0;
-  return ({ exists, created, failed, unknown }, quota, isWaiting, room) => {
+/** @returns a function that formats the progress line: rows done, time left, quota, rows to look up */
+export function startProgressLine(total: number, clock: Clock): (progress: Progress) => string {
+  const pace = new Pace(clock);
+  return ({ counts: { exists, created, failed, unknown }, quota, isWaiting, room }) => {
     const done = exists + created + failed;
     const window = windowIn(quota);
-    const now = clock.monotonic();
-    // If the window is unknown, include waits in the pace.
-    if (!isWaiting || !window) activeMs += now - (last ?? now);
-    last = now;
-    const counts = `${formatNumber(done)} of ${formatNumber(total)}`;
-    const parts: string[] = [];
+    // If the window is unknown, the estimate lacks the waits, so the pace includes them.
+    pace.tick(!isWaiting || !window);
     const rows = total - done;
     const { ms } = estimate(rows, quota, clock.now());
-    const left = Math.max(ms ?? 0, created > 0 ? (activeMs / created) * rows : 0);
+    const left = Math.max(ms ?? 0, rows * pace.msPerRow(created));
+    const parts: string[] = [];
     if (rows > 0 && window && ms === null) parts.push('time left unknown');
     else if (rows > 0 && left > 0) parts.push(`${formatRough(left)} left`);
     if (window && window.remaining !== null && !isWaiting)
       parts.push(`quota ${formatRemaining(window.remaining, window.limit)}`);
     if (unknown > 0) parts.push(`${formatNumber(unknown)} to look up`);
-    return parts.reduce((line, part) => (line.length + 3 + part.length > room ? line : `${line} · ${part}`), counts);
+    const start = `${formatNumber(done)} of ${formatNumber(total)}`;
+    return parts.reduce((line, part) => (line.length + 3 + part.length > room ? line : `${line} · ${part}`), start);
   };
+}
+
+/** Measures how long rows take, without waits. */
+class Pace {
+  readonly #clock: Clock;
+  #lastTick: number | undefined;
+  #activeMs = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** @param isActive whether the time since the last tick counts; the time before the first one does not */
+  tick(isActive: boolean): void {
+    const now = this.#clock.monotonic();
+    if (isActive) this.#activeMs += now - (this.#lastTick ?? now);
+    this.#lastTick = now;
+  }
+
+  msPerRow(created: number): number {
+    return created > 0 ? this.#activeMs / created : 0;
+  }
 }

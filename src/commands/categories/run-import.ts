@@ -123,6 +123,7 @@ async function send(session: Session, given: Pick<RunOptions, 'rows' | 'lock' | 
     maxRetries: session.options.maxRetries,
     timeoutMs: session.options.timeout,
     hasQuota: () => ledger.quota().nextRequestAt === null,
-    onProgress: (results) => progress.status((room) => line(results.counts, ledger.quota(), progress.waiting, room)),
+    onProgress: ({ counts }) =>
+      progress.status((room) => line({ counts, quota: ledger.quota(), isWaiting: progress.waiting, room })),
   });
 }

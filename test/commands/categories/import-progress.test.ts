@@ -43,6 +43,7 @@ test.each<[string, string, number, Partial<Quota>]>([
   ['more rows than the daily limit of the plan', '2 days at 1,000 requests per day', 2001, {}],
   ['a larger plan', '2 days at 10,000 requests per day', 20_001, { limit: 300 }],
   ['a custom limit', '33m at 61 requests per minute', 2000, { limit: 61 }],
+  ['a daily window without a limit', '10m at 60 requests per minute', 600, { dailyLimit: { ...daily, limit: null } }],
 ])('the estimate with %s is "%s"', (_what, expected, rows, given) => {
   const result = estimate(rows, quota(given), START);
   expect([formatEstimate(result), result.isDaily]).toEqual([expected, / per day$/.test(expected)]);
@@ -87,7 +88,8 @@ test.each<[string, string, number, Shown, number]>([
   'the progress line %s: %s',
   (_what, expected, done, { total = 900, unknown = 0, isWaiting = false, ...given }, room) => {
     const show = startProgressLine(total, new FakeClock(START));
-    expect(show({ ...NONE, created: done, unknown }, quota(given), isWaiting, room)).toBe(expected);
+    const counts = { ...NONE, created: done, unknown };
+    expect(show({ counts, quota: quota(given), isWaiting, room })).toBe(expected);
   },
 );
 
@@ -97,7 +99,8 @@ test.each([
 ])('the time left is derived %s', async (_what, view, expected) => {
   const clock = new FakeClock(START);
   const show = startProgressLine(2000, clock);
-  const line = (created: number, isWaiting: boolean) => show({ ...NONE, created }, view, isWaiting, ROOM_80);
+  const line = (created: number, isWaiting: boolean) =>
+    show({ counts: { ...NONE, created }, quota: view, isWaiting, room: ROOM_80 });
   // Time before the first line, such as a prompt, does not count toward the pace.
   await clock.sleep(20_000);
   expect(line(0, false)).not.toContain('left ·');
