@@ -45,10 +45,16 @@ export function estimate(requests: number, quota: Quota, now: number): Estimate 
 }
 
 // The windows of the service are a minute and a day long (docs/service.md), so the time to the reset shows which one it is.
-function perOf({ resetAt, updatedAt }: QuotaWindow): Limit['per'] {
+function perOf({ limit, resetAt, updatedAt }: QuotaWindow): Limit['per'] {
   const ms = resetAt - updatedAt;
   if (ms > MINUTE_MS + TOLERANCE_MS) return ms > HOUR_MS && ms <= DAY_MS + TOLERANCE_MS ? 'day' : 'window';
-  return 'minute';
+  // 1,000 is a limit per minute of one plan, and per day of another.
+  const couldBeDaily = Object.values(DAILY_LIMITS).includes(limit ?? 0) && isMidnight(resetAt);
+  return couldBeDaily ? 'window' : 'minute';
+}
+
+function isMidnight(at: number): boolean {
+  return (at + TOLERANCE_MS) % DAY_MS <= 2 * TOLERANCE_MS;
 }
 
 // A window that has been reset permits `limit` requests now.

@@ -19,6 +19,13 @@ function quota(given: Partial<Quota>): Quota {
 }
 
 const daily = { limit: 1000, remaining: 40, resetAt: START + 5 * 60 * MINUTE, updatedAt: START, resetPassed: false };
+/** Either the limit per minute of one plan or the daily limit of another. */
+const midnight = {
+  limit: 1000,
+  remaining: 200,
+  resetAt: START + 16 * 60 * MINUTE,
+  updatedAt: START + 16 * 60 * MINUTE - 30_000,
+};
 const unknown = { limit: null, remaining: null, resetAt: null, resetPassed: null };
 
 test.each<[string, string, number, Partial<Quota>]>([
@@ -44,6 +51,7 @@ test.each<[string, string, number, Partial<Quota>]>([
   ['a larger plan', '2 days at 10,000 requests per day', 20_001, { limit: 300 }],
   ['a custom limit', '33m at 61 requests per minute', 2000, { limit: 61 }],
   ['a daily window without a limit', '10m at 60 requests per minute', 600, { dailyLimit: { ...daily, limit: null } }],
+  ['a limit that is one per minute or one per day before midnight', UNKNOWN, 2500, midnight],
 ])('the estimate with %s is "%s"', (_what, expected, rows, given) => {
   const result = estimate(rows, quota(given), START);
   expect([formatEstimate(result), result.isDaily]).toEqual([expected, / per day$/.test(expected)]);
