@@ -170,7 +170,9 @@ export class Lock {
       this.#failure = failure;
     };
     try {
-      Promise.resolve(this.#append('beat')).then(() => end(), end);
+      const writing = this.#append('beat');
+      if (writing instanceof Promise) writing.then(() => end(), end);
+      else end();
     } catch (error) {
       end(error);
     }
