@@ -9,7 +9,10 @@ export const LOCK_VERSION = 2;
 /** The run that imports. */
 interface Holder extends ProcessRef {
   readonly run: string;
-  /** A server may have lost the record of another run, which takes the lock back by its next record. */
+  /**
+   * Until its next record: it has found an empty log on a server, which may have lost the lock of a live run. The next record
+   * of any run makes that one the holder.
+   */
   readonly isProvisional?: boolean;
 }
 
@@ -28,7 +31,10 @@ type RunRecord = {
   readonly drainMs: number;
 } & (
   | { readonly kind: 'beat' | 'release' }
-  /** Void unless the lock still has this revision: another run was quicker, or the run that seemed dead has written. */
+  /**
+   * `revision`: that of the lock when this run found it free or its holder dead. The record is void if the lock has another
+   * one by now: another run was quicker, or the holder has written.
+   */
   | { readonly kind: 'acquire'; readonly revision: string; readonly isOnServer: boolean }
 );
 
@@ -48,9 +54,7 @@ export const lockFormat: LogFormat<LockState> = {
 };
 
 function reduce(state: LockState, { run, process, drainMs, ...record }: RunRecord, at: number): void {
-  const { holder } = state;
-  const isProvisional = holder?.isProvisional === true;
-  const isHolder = holder?.run === run || isProvisional;
+  const isProvisional = state.holder?.isProvisional === true;
   switch (record.kind) {
     case 'acquire':
       if (record.revision !== revisionOf(state)) return;
@@ -58,14 +62,11 @@ function reduce(state: LockState, { run, process, drainMs, ...record }: RunRecor
       state.holder = { ...process, run, isProvisional: record.isOnServer && (state.at === 0 || isProvisional) };
       break;
     case 'beat':
-      if (!isHolder) return;
-      state.drainMs = drainMs;
-      state.holder = { ...process, run };
-      break;
     case 'release':
-      if (!isHolder) return;
+      // While the holder is provisional, the server may have lost the lock of the run that writes this.
+      if (state.holder?.run !== run && !isProvisional) return;
       state.drainMs = drainMs;
-      state.holder = undefined;
+      state.holder = record.kind === 'beat' ? { ...process, run } : undefined;
       break;
     default:
       return;

@@ -1,5 +1,5 @@
-// The lock of a base URL: one import at a time, and the drain of its creates (docs/import.md): how long the service may still
-// process those that were sent.
+// The lock of a base URL: one import at a time (docs/import.md). It keeps the drain, too: how long the service may still
+// process the creates of this run and of earlier ones. A record has what is left of it at the time of the record.
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
@@ -30,44 +30,37 @@ const ROTATE_AT_RECORDS = 1000;
 
 export interface LockOptions {
   readonly signal: AbortSignal;
-  readonly liveness?: { readonly self: ProcessRef; readonly livenessOf: typeof livenessOf };
+  readonly pause: Pause;
   /** Called once, with the process that holds the lock. */
   readonly onWait?: (holder: ProcessRef) => void;
-  readonly pause: Pause;
-  /** Calls `beat` every BEAT_MS until the signal is aborted; by default in real time. */
-  readonly repeat?: (beat: () => void, until: AbortSignal) => unknown;
 }
 
-function inRealTime(beat: () => void, until: AbortSignal): void {
-  const timer = setInterval(beat, BEAT_MS).unref();
-  until.addEventListener('abort', () => clearInterval(timer));
-}
-
-interface LockPlace {
-  /** Converts the errors of the log, to PetstoreError `storage`. */
-  readonly toError: (error: unknown) => unknown;
+export interface LockPlace {
+  readonly process: ProcessRef;
+  readonly livenessOf: typeof livenessOf;
   /** Whether the log is on a server, which may lose it while runs go on. */
   readonly isOnServer: boolean;
+  /** Converts the errors of the log, to PetstoreError `storage`. */
+  readonly toError: (error: unknown) => unknown;
 }
-
-const IN_MEMORY: LockPlace = { toError: (error) => error, isOnServer: false };
 
 export class Lock {
   readonly #log: Log<LockState>;
   readonly #clock: Clock;
   readonly #place: LockPlace;
   readonly #run = randomBytes(6).toString('hex');
-  #process: ProcessRef | undefined;
-  readonly #closed = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
   /** The time of the last record of this run. */
   #recordedAt = 0;
   /** Why it could not be written. */
   #failure: unknown;
   /** The end of the drain, by the monotonic clock. */
   #drainedAt = Number.NEGATIVE_INFINITY;
+  /** When this run has seen the last sign of life of the holder, by the monotonic clock. */
+  #seen = { revision: '', at: 0 };
 
   /** @param log is closed with the lock */
-  constructor(log: Log<LockState>, clock: Clock, place = IN_MEMORY) {
+  constructor(log: Log<LockState>, clock: Clock, place: LockPlace) {
     this.#log = log;
     this.#clock = clock;
     this.#place = place;
@@ -80,11 +73,11 @@ export class Lock {
 
   /** Takes the lock when no other run imports to this base URL, and waits for the drain of earlier runs. */
   async acquire(options: LockOptions): Promise<void> {
-    const { pause, repeat = inRealTime } = options;
     try {
-      await this.#acquire(options);
-      void repeat(() => this.#beat(), this.#closed.signal);
-      await pause(this.drainMs, 'requests');
+      do await this.#take(options);
+      while (!(await this.#confirm(options)));
+      this.#timer = setInterval(() => this.beat(), BEAT_MS).unref();
+      await options.pause(this.drainMs, 'requests');
       // Creates may be sent from now on; and this process may have been suspended, and is about to count as dead.
       await this.#append('beat');
     } catch (error) {
@@ -92,38 +85,50 @@ export class Lock {
     }
   }
 
-  async #acquire({ signal, liveness, onWait, pause }: LockOptions): Promise<void> {
-    const { self, livenessOf: judge } = liveness ?? { self: currentProcess(), livenessOf };
-    this.#process = self;
-    let seen = '';
-    let since = 0;
-    let isReported = false;
-    for (;;) {
+  async #take({ signal, onWait }: LockOptions): Promise<void> {
+    for (let isReported = false; ; ) {
       const state = await this.#log.refresh();
-      const { holder } = state;
-      if (holder?.run === this.#run) {
-        if (!holder.isProvisional) return;
-        await pause(PROBATION_MS, 'lock');
-        await this.#append('beat');
-        continue;
-      }
-      const now = this.#clock.monotonic();
-      // Measure the silence on this machine: the other one's clock may differ.
-      if (revisionOf(state) !== seen) since = now;
-      seen = revisionOf(state);
-      const holderIs = holder ? judge(holder) : 'dead';
-      if (holderIs === 'dead' || (holderIs === 'unknown' && now - since >= SILENCE_MS)) {
-        await this.#append('acquire', { revision: seen, isOnServer: this.#place.isOnServer });
-        const taken = this.#log.cached();
-        if (taken.holder?.run === this.#run) {
-          this.extendDrain(taken.drainMs);
-          continue;
-        }
-      } else {
-        if (holder && !isReported) onWait?.(holder);
+      if (!state.holder || this.#isDead(state.holder, revisionOf(state))) {
+        await this.#append('acquire', { revision: revisionOf(state), isOnServer: this.#place.isOnServer });
+        const { holder, drainMs } = this.#log.cached();
+        this.#drainedAt = this.#clock.monotonic() + drainMs;
+        // Otherwise, another run was quicker.
+        if (holder?.run === this.#run) return;
+      } else if (!isReported) {
+        onWait?.(state.holder);
         isReported = true;
       }
       await this.#clock.sleep(POLL_MS, signal);
+    }
+  }
+
+  // Measures the silence on this machine, since the clock of the holder's machine may differ.
+  #isDead(holder: ProcessRef, revision: string): boolean {
+    const now = this.#clock.monotonic();
+    if (revision !== this.#seen.revision) this.#seen = { revision, at: now };
+    const liveness = this.#place.livenessOf(holder);
+    return liveness === 'dead' || (liveness === 'unknown' && now - this.#seen.at >= SILENCE_MS);
+  }
+
+  // Gives a live run whose record the server has lost the time to take the lock back.
+  async #confirm({ pause }: LockOptions): Promise<boolean> {
+    if (!this.#log.cached().holder?.isProvisional) return true;
+    await pause(PROBATION_MS, 'lock');
+    await this.#append('beat');
+    return this.#holds();
+  }
+
+  /** Records that this run is alive: in a file before this returns, on a server in the background. */
+  beat(): void {
+    const end = (failure?: unknown): void => {
+      this.#failure = failure;
+    };
+    try {
+      const writing = this.#append('beat');
+      if (writing instanceof Promise) writing.then(() => end(), end);
+      else end();
+    } catch (error) {
+      end(error);
     }
   }
 
@@ -131,7 +136,7 @@ export class Lock {
   extendDrain(ms: number): void {
     this.#drainedAt = Math.max(this.#drainedAt, this.#clock.monotonic() + ms);
     // The next run must know even if this one is killed before the next beat.
-    if (ms > DRAIN_MS) this.#beat();
+    if (ms > DRAIN_MS) this.beat();
   }
 
   /**
@@ -142,7 +147,7 @@ export class Lock {
     let state: LockState | undefined;
     try {
       // The timer is late if this process was suspended.
-      if (Math.abs(this.#clock.now() - this.#recordedAt) >= BEAT_MS) this.#beat();
+      if (Math.abs(this.#clock.now() - this.#recordedAt) >= BEAT_MS) this.beat();
       if (this.#failure) throw this.#failure;
       state = this.#log.freshState();
     } catch (error) {
@@ -156,39 +161,31 @@ export class Lock {
 
   /** Releases the lock; the next run waits for the drain. Throws the log's own errors. */
   async close(): Promise<void> {
-    this.#closed.abort();
+    clearInterval(this.#timer);
     try {
-      if (this.#log.cached().holder?.run === this.#run) await this.#append('release');
+      if (this.#holds()) await this.#append('release');
     } finally {
       this.#log.close();
     }
   }
 
-  // A file is written before this returns.
-  #beat(): void {
-    const end = (failure?: unknown): void => {
-      this.#failure = failure;
-    };
-    try {
-      const writing = this.#append('beat');
-      if (writing instanceof Promise) writing.then(() => end(), end);
-      else end();
-    } catch (error) {
-      end(error);
-    }
+  #holds(): boolean {
+    return this.#log.cached().holder?.run === this.#run;
   }
 
   #append(kind: 'acquire' | 'beat' | 'release', more: object = {}): unknown {
     const at = Math.round(this.#clock.now());
     this.#recordedAt = at;
-    const record = { kind, run: this.#run, at, process: this.#process, drainMs: this.#drainAfter(kind), ...more };
+    const drainMs = Math.ceil(kind === 'beat' ? this.#drainIfKilledMs : this.drainMs);
+    const record = { kind, run: this.#run, at, process: this.#place.process, drainMs, ...more };
     return this.#log.append(JSON.stringify(record));
   }
 
-  // A run that is killed may have sent a create as late as `assertHeld` allows.
-  #drainAfter(kind: 'acquire' | 'beat' | 'release'): number {
+  // The drain that the next run must wait for if this one is killed before its next record: it may send a create as late as
+  // `assertHeld` allows.
+  get #drainIfKilledMs(): number {
     const sentWithinMs = this.#place.isOnServer ? CONFIRMED_WITHIN_MS : BEAT_MS;
-    return Math.ceil(kind === 'beat' ? Math.max(this.drainMs, sentWithinMs + DRAIN_MS) : this.drainMs);
+    return Math.max(this.drainMs, sentWithinMs + DRAIN_MS);
   }
 }
 
@@ -210,13 +207,14 @@ interface LockOwner {
  * @throws PetstoreError `storage`; the methods of the lock do so too, or `usage` if a server rejects its first script
  */
 export async function openLock(identity: string, { server, stateDir, clock }: LockOwner): Promise<Lock> {
+  const processes = { process: currentProcess(), livenessOf };
   const hash = createHash('sha256').update(identity).digest('hex').slice(0, 32);
   if (server) {
     const { StreamLog } = await import('../append-log/stream-log.ts');
     const key = `petstore:{${hash}}:import-${LOCK_VERSION}`;
     const limits = { ttlMs: UNUSED_MS, rotateAt: ROTATE_AT_RECORDS, freshMs: CONFIRMED_WITHIN_MS };
     const log = new StreamLog(lockFormat, { server, key, clock, ...limits });
-    return new Lock(log, clock, { isOnServer: true, toError: (error) => server.toPetstoreError(error) });
+    return new Lock(log, clock, { ...processes, isOnServer: true, toError: (error) => server.toPetstoreError(error) });
   }
   const dir = join(stateDir(), 'imports');
   const toError = (error: unknown): unknown =>
@@ -224,7 +222,7 @@ export async function openLock(identity: string, { server, stateDir, clock }: Lo
   try {
     const file = { dir: join(dir, hash), name: `lock-${LOCK_VERSION}`, rotateAtBytes: ROTATE_AT_BYTES };
     mkdirSwept(file.dir);
-    return new Lock(new FileLog(lockFormat, file), clock, { isOnServer: false, toError });
+    return new Lock(new FileLog(lockFormat, file), clock, { ...processes, isOnServer: false, toError });
   } catch (error) {
     throw toError(error);
   }

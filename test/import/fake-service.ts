@@ -1,9 +1,11 @@
 // A service that loses, delays and alters creates, in memory, and imports to it in virtual time.
 import type { Api } from '../../src/api/categories.ts';
 import type { Category, NewCategory } from '../../src/api/types.ts';
+import type { Log } from '../../src/append-log/log.ts';
 import { MemoryLog } from '../../src/append-log/log.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { BEAT_MS, Lock } from '../../src/import/lock.ts';
+import type { LockState } from '../../src/import/lock-format.ts';
 import { lockFormat } from '../../src/import/lock-format.ts';
 import type { RunOptions, RunResult } from '../../src/import/run.ts';
 import { runImport } from '../../src/import/run.ts';
@@ -171,6 +173,9 @@ function visible({ sent: _sent, by: _by, ...category }: Item): Category {
   return category;
 }
 
+/** The place of a lock whose log is a MemoryLog. */
+export const IN_MEMORY = { isOnServer: false, toError: (error: unknown): unknown => error };
+
 /** An import that can be run several times, by processes that share a lock. */
 export class FakeImport {
   rows: readonly NewCategory[];
@@ -199,19 +204,16 @@ export class FakeImport {
     const { clock, rows } = this;
     const { api, crashed, isAlive } = this.service.client(`process ${pid}`);
     const { signal } = new AbortController();
-    const lock = new Lock(this.#log, clock);
+    const lock = new Lock(this.#logOf(isAlive), clock, {
+      ...IN_MEMORY,
+      process: { pid, start: '1', host: 'here' },
+      livenessOf: (other) => others ?? (this.#living.has(other.pid) ? 'alive' : 'dead'),
+    });
     this.#living.add(pid);
     const pause: RunOptions['pause'] = async (ms) => (ms > 0 ? clock.sleep(ms, signal) : undefined);
     const work = async (): Promise<RunResult> => {
-      await lock.acquire({
-        signal,
-        pause,
-        liveness: {
-          self: { pid, start: '1', host: 'here' },
-          livenessOf: (other) => others ?? (this.#living.has(other.pid) ? 'alive' : 'dead'),
-        },
-        repeat: (beat, until) => this.#repeat(beat, () => isAlive() && !until.aborted),
-      });
+      void this.#beat(lock, pid);
+      await lock.acquire({ signal, pause });
       return runImport({
         rows,
         lock,
@@ -228,13 +230,25 @@ export class FakeImport {
     try {
       return await Promise.race([work(), crashed]);
     } finally {
-      if (isAlive()) await lock.close();
       this.#living.delete(pid);
+      await lock.close();
     }
   }
 
-  async #repeat(beat: () => void, isOn: () => boolean): Promise<void> {
-    for (; this.beats && isOn(); await this.clock.sleep(BEAT_MS)) beat();
+  // A killed process writes nothing.
+  #logOf(isAlive: () => boolean): Log<LockState> {
+    const log = this.#log;
+    return {
+      cached: () => log.cached(),
+      freshState: () => log.freshState(),
+      refresh: () => log.refresh(),
+      append: (record) => (isAlive() ? log.append(record) : undefined),
+      close: () => undefined,
+    };
+  }
+
+  async #beat(lock: Lock, pid: number): Promise<void> {
+    for (; this.beats && this.#living.has(pid); await this.clock.sleep(BEAT_MS)) lock.beat();
   }
 }
 

@@ -14,6 +14,7 @@ import { hasModes } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { IN_MEMORY } from './fake-service.ts';
 
 const withServer = test.runIf(hasStateServer);
 const URL = 'https://secret.example/v1';
@@ -22,23 +23,24 @@ const logsIn = (dir: string): string[] =>
 
 type Liveness = 'alive' | 'dead' | 'unknown';
 
-function options(pid: number, liveness: Liveness, more: Partial<LockOptions> = {}): LockOptions {
-  const self = { pid, start: '', host: 'here' };
-  const { signal } = new AbortController();
-  const still = { pause: async () => undefined, repeat: () => undefined };
-  return { signal, ...still, liveness: { self, livenessOf: () => liveness }, ...more };
-}
+const others = vi.hoisted(() => ({ are: 'alive' as Liveness }));
+vi.mock(import('../../src/append-log/process-liveness.ts'), async (original) => {
+  return { ...(await original()), livenessOf: () => others.are };
+});
 
-/** A log on which runs follow one another; `beat` lets the last one record that it is alive. */
+const { signal } = new AbortController();
+const options: LockOptions = { signal, pause: async () => undefined };
+
+/** A log on which runs follow one another. */
 function shared(clock = new FakeClock()) {
   const log = new MemoryLog(lockFormat);
-  const it = { clock, log, acquire, beat: (): void => undefined };
   async function acquire(pid = 1, liveness: Liveness = 'dead', by: Clock = clock): Promise<Lock> {
-    const lock = new Lock(log, by);
-    await lock.acquire(options(pid, liveness, { repeat: (beat) => (it.beat = beat) }));
+    const process = { pid, start: '', host: 'here' };
+    const lock = new Lock(log, by, { ...IN_MEMORY, process, livenessOf: () => liveness });
+    await lock.acquire(options);
     return lock;
   }
-  return it;
+  return { clock, log, acquire };
 }
 
 function onServer({ url }: RedisServer) {
@@ -54,13 +56,14 @@ test.runIf(hasModes)(
   'a lock in a file is private, hides the base URL, locks only this URL, and can be taken over',
   async () => {
     const stateDir = tempDir();
-    const open = async (pid: number, liveness: Liveness, url = URL): Promise<Lock> => {
+    const open = async (url = URL, liveness: Liveness = 'alive'): Promise<Lock> => {
       const lock = await openLock(url, { clock: new FakeClock(), stateDir: () => stateDir });
-      await lock.acquire(options(pid, liveness));
+      others.are = liveness;
+      await lock.acquire(options);
       return lock;
     };
-    const first = await open(1, 'alive');
-    const other = await open(2, 'alive', `${URL}/`);
+    const first = await open();
+    const other = await open(`${URL}/`);
     const dir = join(stateDir, 'imports');
     expect(statSync(dir).mode & 0o777).toBe(0o700);
     for (const file of logsIn(dir)) {
@@ -68,7 +71,7 @@ test.runIf(hasModes)(
       expect(`${file}${readFileSync(join(dir, file), 'utf8')}`).not.toContain('secret');
     }
     first.assertHeld();
-    (await open(3, 'dead')).assertHeld();
+    (await open(URL, 'dead')).assertHeld();
     expect(() => first.assertHeld()).toThrow(takenOver);
     other.assertHeld();
   },
@@ -78,7 +81,7 @@ test('the lock of a new base URL removes those that were not used for 48 hours, 
   const stateDir = tempDir();
   const open = async (url: string): Promise<Lock> => {
     const lock = await openLock(url, { clock: new FakeClock(), stateDir: () => stateDir });
-    await lock.acquire(options(1, 'alive'));
+    await lock.acquire(options);
     return lock;
   };
   const dir = join(stateDir, 'imports');
@@ -100,7 +103,7 @@ withServer('a lock on a state server expires 48 hours after its last record', as
   await using redis = await RedisServer.start();
   const { open } = onServer(redis);
   const lock = await open();
-  await lock.acquire(options(1, 'alive'));
+  await lock.acquire(options);
   const [, key = ''] = /(petstore:\S+)/.exec(await redis.command('KEYS', '*')) ?? [];
   expect(Number((await redis.command('PTTL', key)).slice(1))).toBeGreaterThan(47 * 3_600_000);
   await lock.close();
@@ -110,21 +113,21 @@ withServer('a run whose lock a state server has forgotten keeps it, and another 
   await using redis = await RedisServer.start();
   const { open } = onServer(redis);
   const [first, second] = [await open(), await open()];
-  let beat = (): void => undefined;
-  await first.acquire(options(1, 'alive', { repeat: (given) => (beat = given) }));
+  await first.acquire(options);
   await redis.command('FLUSHALL');
   const events: string[] = [];
   const pause = async (ms: number, reason: string): Promise<void> => {
     if (ms > 0) events.push(`${reason} ${ms}`);
-    beat();
+    first.beat();
   };
-  const onWait: LockOptions['onWait'] = ({ pid }) => {
+  const onWait = (): void => {
     first.assertHeld();
-    events.push(`waits for ${pid}`);
+    events.push('waits');
     void first.close().then(() => events.push('released'));
   };
-  await second.acquire(options(2, 'alive', { pause, onWait }));
-  expect(events).toEqual(['lock 4000', 'waits for 1', 'released']);
+  others.are = 'alive';
+  await second.acquire({ signal, pause, onWait });
+  expect(events).toEqual(['lock 4000', 'waits', 'released']);
   second.assertHeld();
   await second.close();
 });
@@ -158,13 +161,12 @@ test('a run waits as long as the service may process creates of a killed run, ev
 test('a run whose process cannot be seen is taken over after 60 s without a record', async () => {
   const it = shared();
   const first = await it.acquire(11);
-  const { beat } = it;
   let polls = 0;
   // A record after 45 s restarts the 60 s; jumps of the wall clock make no difference.
   const polling = Object.assign(new FakeClock(), {
     monotonic: () => it.clock.monotonic(),
     sleep: async (ms: number) => {
-      if (++polls === 225) beat();
+      if (++polls === 225) first.beat();
       it.clock.at += 3_600_000;
       await it.clock.sleep(ms);
     },
@@ -254,10 +256,8 @@ test('a rotation keeps the holder, its last sign of life, and the wait', () => {
 test('a run records every 3 s, until it ends, that it is alive', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
-  const { clock, log } = shared();
-  const lock = new Lock(log, clock);
-  const { repeat: _still, ...running } = options(1, 'dead');
-  await lock.acquire(running);
+  const { log, acquire } = shared();
+  const lock = await acquire();
   const append = vi.spyOn(log, 'append');
   for (const records of [1, 2]) {
     await vi.advanceTimersByTimeAsync(3000);
