@@ -80,6 +80,7 @@ export class Lock {
       await options.pause(this.drainMs, 'requests');
       // Creates may be sent from now on; and this process may have been suspended, and is about to count as dead.
       await this.#append('beat');
+      this.#failure = undefined;
     } catch (error) {
       throw this.#place.toError(error);
     }

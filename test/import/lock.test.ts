@@ -289,3 +289,16 @@ test('before a create, a run that has not recorded for 3 s does so, and sends no
   clock.at += 3000;
   lock.assertHeld();
 });
+
+test('a run that could not record while it waited imports once it has recorded again', async () => {
+  const { clock, log } = shared();
+  const lock = new Lock(log, clock, { ...IN_MEMORY, process, livenessOf: () => 'dead' });
+  const pause = async (): Promise<void> => {
+    vi.spyOn(log, 'append').mockImplementationOnce(() => {
+      throw new Error('full');
+    });
+    lock.beat();
+  };
+  await lock.acquire({ signal, pause });
+  lock.assertHeld();
+});
