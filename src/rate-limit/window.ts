@@ -6,8 +6,8 @@ export interface Window {
   readonly limit?: number | undefined;
   readonly remaining: number;
   readonly resetAt: number;
-  /** `resetAt` is at most as much too late as the response that stated it was on its way. */
-  readonly earliestResetAt: number;
+  /** `resetAt` is too late by at most the time that the response was on its way. */
+  readonly resetNotBefore: number;
   readonly reportedAt: number;
   /** The number of the record that last described it. */
   readonly seq: number;
@@ -23,7 +23,7 @@ export function windowFrom(reading: RateLimitReading, at: number, seq: number): 
   const { limit, remaining, resetInMs, tookMs } = reading;
   if (remaining === undefined || resetInMs === undefined) return undefined;
   const resetAt = at + resetInMs;
-  return { limit, remaining, resetAt, earliestResetAt: resetAt - tookMs, reportedAt: at, seq };
+  return { limit, remaining, resetAt, resetNotBefore: resetAt - tookMs, reportedAt: at, seq };
 }
 
 /**
@@ -34,12 +34,12 @@ export function nextWindow(known: Window | undefined, reported: Window, sentSeq:
   const isSentAfter = known !== undefined && sentSeq !== undefined && sentSeq > known.seq;
   if (!known || isSentAfter || isBefore(known, reported)) return reported;
   if (isBefore(reported, known)) return known;
-  // Both requests were on their way in one window, so their responses may have changed order: the fewer left counts.
+  // Both describe one window, and their responses may have changed order: the fewer left counts.
   const later = reported.resetAt > known.resetAt ? reported : known;
   return { ...later, remaining: Math.min(known.remaining, reported.remaining), seq: reported.seq };
 }
 
 // Whether the reset of one window is certainly before that of the other.
 function isBefore(one: Window, other: Window): boolean {
-  return one.resetAt + RULES.sameWindowMs < other.earliestResetAt;
+  return one.resetAt + RULES.sameWindowMs < other.resetNotBefore;
 }
