@@ -18,8 +18,8 @@ const PENDING: Denied = { granted: false, reason: 'pending' };
 export function admit(state: KeyState, now: number): Admission {
   const t = Math.max(now, state.time);
   const block = activeBlock(state, t);
-  const awaited = awaitedTickets(state, t);
   if (block) return { granted: false, reason: 'blocked', until: block.until };
+  const awaited = awaitedTickets(state, t);
   if (awaited.some(({ probe }) => probe)) return PENDING;
   if (isProbeDue(state, t)) return fitsBesideProbe(state, awaited.length) ? PROBE : PENDING;
   if (awaited.length >= mostInFlight(state)) return PENDING;
@@ -41,18 +41,20 @@ function mostInFlight({ window, concurrency, hasHiddenLimit }: KeyState): number
   return window && !hasHiddenLimit ? Number.POSITIVE_INFINITY : Math.floor(concurrency);
 }
 
-// Requests without a response may have counted.
+// The requests without a response that may have counted: lost ones, and overdue ones, which nobody waits for any more.
 function unansweredCount({ tickets, unanswered, countedUntil }: KeyState, t: number): number {
-  const overdue = Object.values(tickets).flatMap(({ overdueAt }) => (t > overdueAt ? [overdueAt] : []));
-  return [...unanswered, ...overdue].filter((lostAt) => lostAt >= countedUntil).length;
+  const overdue = Object.values(tickets).map(({ overdueAt }) => overdueAt);
+  const lostAt = [...unanswered, ...overdue.filter((at) => t > at)];
+  return lostAt.filter((at) => at >= countedUntil).length;
 }
 
-// While a response is awaited, it may show that requests without one did not count.
 function admitTo(window: Window, awaited: number, unanswered: number): Admission {
   const left = window.remaining - unanswered;
   if (left > awaited) return GRANTED;
-  const isUsedUp = left <= 0 && (unanswered === 0 || awaited === 0);
-  return isUsedUp ? { granted: false, reason: 'window', until: windowEnd(window) } : PENDING;
+  // An awaited response may show that the unanswered requests did not count.
+  const mayShowMore = awaited > 0 && unanswered > 0;
+  if (left > 0 || mayShowMore) return PENDING;
+  return { granted: false, reason: 'window', until: windowEnd(window) };
 }
 
 /** Whether a ticket still allows its request now: no response since, and no other process, relies on it not being sent. */
