@@ -69,13 +69,9 @@ export class StateServer {
     return policy === 'noeviction' || /^maxmemory:0\r?$/m.test(info) ? undefined : escapeControls(policy);
   }
 
-  /**
-   * @returns why the server is unavailable
-   * @throws every other error; PetstoreError `usage` or `storage` if the server rejects the configuration
-   */
-  outageReason(error: unknown): string {
-    if (error instanceof StateServerError && error.problem === 'unavailable') return error.message;
-    throw this.toPetstoreError(error);
+  /** Whether an error shows that the server is unavailable, rather than that it rejects the configuration. */
+  isOutage(error: unknown): error is StateServerError {
+    return error instanceof StateServerError && error.problem === 'unavailable';
   }
 
   /** The error of a command that requires the server: `usage` if the server rejects its first script, otherwise `storage`. */
@@ -101,7 +97,7 @@ export class StateServer {
         this.#isUp = true;
         return reply;
       } catch (error) {
-        if (!(error instanceof StateServerError) || error.problem !== 'unavailable') throw error;
+        if (!this.isOutage(error)) throw error;
         const now = clock.monotonic();
         failingSince ??= now;
         if (now - failingSince >= PATIENCE_MS) this.#isUp = false;

@@ -1,6 +1,6 @@
 // The state of one key, which all processes share. It is plain JSON and its own snapshot.
 import type { ProcessRef } from '../append-log/process-liveness.ts';
-import type { BlockReason } from './ledger-record.ts';
+import type { Block } from './block.ts';
 import type { Window } from './window.ts';
 
 export interface Ticket {
@@ -14,16 +14,6 @@ export interface Ticket {
   readonly holder: ProcessRef;
   /** Whether it was sent alone, to learn the remaining quota. */
   readonly probe: boolean;
-}
-
-/** After a refusal no request is sent before `until`. */
-export interface Block {
-  readonly until: number;
-  readonly reason: BlockReason;
-  readonly since: number;
-  readonly refusals: number;
-  /** The number of the refusal that began or last extended it: requests granted earlier were refused together with it. */
-  readonly seq: number;
 }
 
 /** Times are epoch milliseconds by our clock. */

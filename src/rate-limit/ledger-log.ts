@@ -1,24 +1,19 @@
-// The log of a ledger: on the state server; without one, or while it is unavailable, in a file of this machine; and in memory
-// if that file cannot be used. A block is copied to the new log.
-import { FileLog } from '../append-log/file-log.ts';
+// The log of a ledger: on the state server if there is one, otherwise on this machine. If the server fails, records go to this
+// machine's log until the server accepts one again. At each change, the rest of a block is copied to the other log.
 import type { Log } from '../append-log/log.ts';
-import { MemoryLog } from '../append-log/log.ts';
 import type { StreamLog } from '../append-log/stream-log.ts';
 import type { Clock } from '../clock.ts';
-import { isSystemError, PetstoreError, systemReason } from '../errors.ts';
-import type { Block, KeyState } from './key-state.ts';
+import type { Block } from './block.ts';
+import type { KeyState } from './key-state.ts';
 import { activeBlock } from './key-state.ts';
-import type { LedgerFileOptions } from './ledger-file.ts';
-import { ledgerFile } from './ledger-file.ts';
-import { ledgerFormat } from './ledger-format.ts';
 import type { LedgerEvent, LedgerRecord } from './ledger-record.ts';
 import { stamped } from './ledger-record.ts';
+import type { MachineLogOptions } from './machine-log.ts';
+import { MachineLog } from './machine-log.ts';
 import { isAhead, reduce } from './policy.ts';
 
-export interface LedgerLogOptions extends LedgerFileOptions {
+export interface LedgerLogOptions extends MachineLogOptions {
   readonly clock: Clock;
-  /** Called once if the server is unavailable, and once if this machine's log cannot be used. */
-  readonly onWarning?: ((text: string) => void) | undefined;
   /** Opens the log on a state server; `onReset` is its option. */
   readonly openServerLog?: (onReset: (before: KeyState, now: number) => void) => StreamLog<KeyState>;
 }
@@ -27,78 +22,72 @@ const RETRY_SERVER_MS = 1000;
 
 export class LedgerLog {
   readonly #options: LedgerLogOptions;
-  readonly #serverLog: StreamLog<KeyState> | undefined;
-  /** The log of this machine, in a file or in memory. */
-  #own: Log<KeyState> | undefined;
-  /** The log in use: that of the server or of this machine. */
-  #log: Log<KeyState>;
-  // Records on their way to the server.
+  readonly #server: StreamLog<KeyState> | undefined;
+  /** Opened when it is first used. */
+  #machine: MachineLog | undefined;
+  /** The log in use, one of these two: it gets each record. */
+  #inUse: StreamLog<KeyState> | MachineLog;
+  /** Records on their way to the server. */
   readonly #pending = new Map<Promise<void>, LedgerEvent>();
-  #isReturning = false;
+  /** On the monotonic clock. */
   #retryServerAt = 0;
-  #isClosing = false;
+  #warnsOfOutage = true;
 
   constructor(options: LedgerLogOptions) {
     this.#options = options;
     // The server may have lost the block that it had.
-    this.#serverLog = options.openServerLog?.(({ block }, now) => this.#addBlock(block, now));
-    this.#log = this.#serverLog ?? this.#openOwn();
+    this.#server = options.openServerLog?.(({ block }, now) => this.#copyBlock(block, now));
+    this.#inUse = this.#server ?? this.#openMachine();
   }
 
   /** False if the log is only in the memory of this process. */
   get isShared(): boolean {
-    return !(this.#log instanceof MemoryLog);
+    return this.serverInUse !== undefined || this.#machine?.isShared === true;
   }
 
-  /** The log on the server, while it is in use. */
-  get serverLog(): StreamLog<KeyState> | undefined {
-    return this.#log === this.#serverLog ? this.#serverLog : undefined;
+  /** The log on the server, unless this machine's is in use. */
+  get serverInUse(): StreamLog<KeyState> | undefined {
+    return this.#inUse === this.#server ? this.#server : undefined;
   }
 
-  /** The log's time in epoch milliseconds: the server's or ours. */
+  /** The time of the log in use, in epoch milliseconds: the server's or ours. */
   get now(): number {
     return Math.round(this.#options.clock.now() + this.clockOffsetMs);
   }
 
-  /** The log's clock minus ours: 0 except on a server. */
+  /** The clock of the log in use minus ours: 0 except on a server. */
   get clockOffsetMs(): number {
-    return this.serverLog?.clockOffsetMs ?? 0;
+    return this.serverInUse?.clockOffsetMs ?? 0;
   }
 
   /** The state as last read, with the records on their way to the server: a 429 among them voids tickets. */
   cached(): KeyState {
-    return this.#withPending(this.#log.cached());
+    return this.#withPending(this.#inUse.cached());
   }
 
   /** The state if it is recent enough to send a request; a file is read again. */
   freshState(): KeyState | undefined {
-    const state = this.#use((log) => log.freshState());
+    const state = this.#inUse.freshState();
     return state && this.#withPending(state);
   }
 
-  /** Reads the log, which then has this process's records. */
+  /**
+   * Reads the log in use, which then has this process's records.
+   * @throws PetstoreError `usage` or `storage` if the server rejects the configuration
+   */
   async refresh(): Promise<void> {
-    try {
-      await Promise.all([this.#use((log) => log.refresh()), this.#written()]);
-    } catch (error) {
-      this.#leaveServer(error);
-    }
+    await Promise.all([this.#call((log) => log.refresh()), this.#written()]);
   }
 
   /** @throws PetstoreError `usage` or `storage` if the server rejects the configuration */
   async append(event: LedgerEvent): Promise<void> {
-    try {
-      await this.#use((log) => log.append(this.#lineOf(event)));
-    } catch (error) {
-      this.#leaveServer(error);
-      await this.append(event);
-    }
+    await this.#call((log) => log.append(this.#lineOf(event)));
   }
 
   /** Writes to a file at once, and to a server in the background. */
   appendInBackground(event: LedgerEvent): void {
-    if (!this.serverLog) {
-      this.#use((log) => log.append(this.#lineOf(event)));
+    if (!this.serverInUse) {
+      this.#inUse.append(this.#lineOf(event));
       return;
     }
     // The next ticket request reports that the server rejects the configuration.
@@ -115,12 +104,12 @@ export class LedgerLog {
 
   /** Writes what the server does not know yet; later errors are not reported. */
   async finish(): Promise<void> {
-    this.#isClosing = true;
+    this.#warnsOfOutage = false;
     this.adjustToClock();
     await this.#written();
     if (activeBlock(this.cached(), this.now)) await this.#returnToServer();
     await this.#written();
-    this.#own?.close();
+    this.#machine?.close();
   }
 
   /** Uses the server again once it is available; tries once a second. */
@@ -128,49 +117,62 @@ export class LedgerLog {
     if (this.#options.clock.monotonic() >= this.#retryServerAt) void this.#returnToServer();
   }
 
+  // Calls the log in use, and if that is the server and it fails, the log that is used instead.
+  async #call(call: (log: Log<KeyState>) => unknown): Promise<void> {
+    for (;;) {
+      const server = this.serverInUse?.server;
+      try {
+        await call(this.#inUse);
+        return;
+      } catch (error) {
+        if (!server) throw error;
+        if (!server.isOutage(error)) throw server.toPetstoreError(error);
+        this.#leaveServer(server.name, error.message);
+      }
+    }
+  }
+
+  #leaveServer(name: string, reason: string): void {
+    // A concurrent call has left it.
+    if (!this.serverInUse) return;
+    const { clock, stateDir, onWarning } = this.#options;
+    const scope = stateDir === null ? 'kept in memory' : 'shared only on this machine';
+    if (this.#warnsOfOutage) onWarning?.(`cannot use state server ${name} (${reason}); the rate limit is ${scope}`);
+    this.#warnsOfOutage = false;
+    this.#retryServerAt = clock.monotonic() + RETRY_SERVER_MS;
+    this.#switchTo(this.#openMachine());
+  }
+
   async #returnToServer(): Promise<void> {
-    const log = this.#serverLog;
-    if (!log || this.serverLog || this.#isReturning) return;
-    this.#isReturning = true;
+    if (!this.#server || this.serverInUse) return;
+    this.#retryServerAt = this.#options.clock.monotonic() + RETRY_SERVER_MS;
     try {
       // A server that only answers reads is of no use, so write a record that has no effect.
-      await log.append(this.#lineOf({ kind: 'closed', id: '', how: 'unsent' }));
-      // The clock may have been set back since, which would prolong the block.
-      this.adjustToClock();
-      this.#switchTo(log);
+      await this.#server.append(this.#lineOf({ kind: 'closed', id: '', how: 'unsent' }));
     } catch {
-      this.#retryServerAt = this.#options.clock.monotonic() + RETRY_SERVER_MS;
-    } finally {
-      this.#isReturning = false;
+      return;
     }
+    // The clock may have been set back since, which would prolong the block.
+    this.adjustToClock();
+    this.#switchTo(this.#server);
   }
 
-  // Continues on this machine if the server is unavailable; rethrows every other error.
-  #leaveServer(error: unknown): void {
-    const { clock, stateDir, onWarning } = this.#options;
-    const server = this.#serverLog?.server;
-    if (!server) throw error;
-    const reason = server.outageReason(error);
-    if (!this.serverLog) return;
-    if (!this.#own && !this.#isClosing) {
-      const scope = stateDir === null ? 'kept in memory' : 'shared only on this machine';
-      onWarning?.(`cannot use state server ${server.name} (${reason}); the rate limit is ${scope}`);
-    }
-    this.#retryServerAt = clock.monotonic() + RETRY_SERVER_MS;
-    this.#switchTo(this.#openOwn());
-  }
-
-  #switchTo(log: Log<KeyState>): void {
+  #switchTo(log: StreamLog<KeyState> | MachineLog): void {
     const { block } = this.cached();
     const { now } = this;
-    this.#log = log;
-    this.#addBlock(block, now);
+    this.#inUse = log;
+    this.#copyBlock(block, now);
   }
 
-  // Adds the rest of a block of another log, whose time is `now`.
-  #addBlock(block: Block | undefined, now: number): void {
+  // Adds the rest of a block of another log, whose time is `now`, to the log in use.
+  #copyBlock(block: Block | undefined, now: number): void {
     if (!block || now >= block.until) return;
     this.appendInBackground({ kind: 'block', ms: block.until - now, reason: block.reason });
+  }
+
+  #openMachine(): MachineLog {
+    this.#machine ??= new MachineLog(this.#options);
+    return this.#machine;
   }
 
   async #written(): Promise<void> {
@@ -191,40 +193,7 @@ export class LedgerLog {
   // Dates a response late rather than early, so that no wait ends too soon; the server replaces a time later than its own.
   #dated(event: LedgerEvent): LedgerRecord {
     if (event.kind !== 'response') return { ...event, at: this.now };
-    const errorMs = this.serverLog?.offsetErrorMs ?? 0;
+    const errorMs = this.serverInUse?.offsetErrorMs ?? 0;
     return { ...event, at: Math.round(event.reading.at + this.clockOffsetMs + errorMs) };
-  }
-
-  #openOwn(): Log<KeyState> {
-    const isTemporary = this.#options.stateDir === null;
-    try {
-      this.#own ??= isTemporary ? new MemoryLog(ledgerFormat) : new FileLog(ledgerFormat, ledgerFile(this.#options));
-    } catch (error) {
-      this.#own = this.#inMemoryAfter(error);
-    }
-    return this.#own;
-  }
-
-  // If this machine's log fails, continues in memory with its last state: a full disk does not end a block.
-  #use<T>(use: (log: Log<KeyState>) => T): T {
-    try {
-      return use(this.#log);
-    } catch (error) {
-      const failed = this.#log;
-      this.#own = this.#inMemoryAfter(error, failed.cached());
-      failed.close();
-      this.#log = this.#own;
-      return use(this.#log);
-    }
-  }
-
-  #inMemoryAfter(error: unknown, state?: KeyState): MemoryLog<KeyState> {
-    if (!(error instanceof PetstoreError) && !isSystemError(error)) throw error;
-    const { stateDir, onWarning } = this.#options;
-    const problem = stateDir
-      ? `cannot write to ${stateDir} (${systemReason(error)})`
-      : 'cannot determine the home directory';
-    onWarning?.(`${problem}; the rate limit is not shared with other processes`);
-    return new MemoryLog(ledgerFormat, state && ledgerFormat.snapshot(state));
   }
 }

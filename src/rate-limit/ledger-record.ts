@@ -43,6 +43,7 @@ export type LedgerEvent =
 
 /** `at`: epoch milliseconds by the log's clock; that of a response is its arrival. */
 export type LedgerRecord = LedgerEvent & { readonly at: number };
+export type RecordOf<Kind> = Extract<LedgerRecord, { kind: Kind }>;
 
 /** Sets a record's time to the server's; waits keep their beginning, unless it is long before that. */
 export function stamped(record: LedgerRecord, at: number): LedgerRecord {

@@ -75,9 +75,9 @@ export class Ledger {
   }
 
   quota(): Quota {
-    const { now, clockOffsetMs, isShared: shared, serverLog } = this.#log;
+    const { now, clockOffsetMs, isShared: shared, serverInUse } = this.#log;
     const quota = quotaOf(this.#log.freshState() ?? this.#log.cached(), now, clockOffsetMs);
-    return { ...quota, shared, stateServer: serverLog?.server.name ?? null };
+    return { ...quota, shared, stateServer: serverInUse?.server.name ?? null };
   }
 
   /** Brings `quota` up to date. */

@@ -4,8 +4,8 @@ import type { StateServer } from '../append-log/state-server.ts';
 import { StreamLog } from '../append-log/stream-log.ts';
 import type { LedgerOptions } from './ledger.ts';
 import { Ledger } from './ledger.ts';
-import { ledgerName } from './ledger-file.ts';
 import { ledgerFormat } from './ledger-format.ts';
+import { ledgerName } from './machine-log.ts';
 import { LEDGER_VERSION } from './rules.ts';
 
 const ROTATE_AT = 200;

@@ -1,0 +1,107 @@
+// The log of a ledger on this machine: in a file that all its processes share, or in the memory of this process once that file
+// cannot be used.
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { FileLog } from '../append-log/file-log.ts';
+import type { Log } from '../append-log/log.ts';
+import { MemoryLog } from '../append-log/log.ts';
+import { mkdirSwept } from '../append-log/mkdirp.ts';
+import type { LogFs } from '../append-log/segments.ts';
+import { isSystemError, PetstoreError, systemReason } from '../errors.ts';
+import type { KeyState } from './key-state.ts';
+import { ledgerFormat } from './ledger-format.ts';
+import { LEDGER_VERSION } from './rules.ts';
+
+export interface MachineLogOptions {
+  /** Undefined if there is no home directory; null keeps the ledger in memory. */
+  readonly stateDir: string | undefined | null;
+  /** The base URL, or the sandbox's data: with the key it names the ledger. */
+  readonly baseUrl: string;
+  readonly key: string;
+  readonly fs?: LogFs;
+  /** Called once if this machine's file cannot be used, and once if a state server is unavailable. */
+  readonly onWarning?: ((text: string) => void) | undefined;
+}
+
+type FileOrMemory = FileLog<KeyState> | MemoryLog<KeyState>;
+
+// Keeps the file small, because every process reads it whole at start.
+const ROTATE_AT_BYTES = 48 * 1024;
+
+/** Throws no errors of the file. */
+export class MachineLog implements Log<KeyState> {
+  readonly #options: MachineLogOptions;
+  #log: FileOrMemory;
+
+  constructor(options: MachineLogOptions) {
+    this.#options = options;
+    this.#log = this.#open();
+  }
+
+  /** False if the log is only in the memory of this process. */
+  get isShared(): boolean {
+    return this.#log instanceof FileLog;
+  }
+
+  cached(): KeyState {
+    return this.#log.cached();
+  }
+
+  freshState(): KeyState {
+    return this.refresh();
+  }
+
+  refresh(): KeyState {
+    return this.#use((log) => log.refresh());
+  }
+
+  append(record: string): void {
+    this.#use((log) => log.append(record));
+  }
+
+  close(): void {
+    this.#log.close();
+  }
+
+  #open(): FileOrMemory {
+    const { stateDir, fs } = this.#options;
+    if (stateDir === null) return new MemoryLog(ledgerFormat);
+    if (!stateDir) return this.#inMemory('cannot determine the home directory');
+    const dir = join(stateDir, 'quota', ledgerName(this.#options));
+    try {
+      // A rotating key has one ledger for each token.
+      mkdirSwept(dir);
+      return new FileLog(ledgerFormat, { dir, name: `ledger-${LEDGER_VERSION}`, rotateAtBytes: ROTATE_AT_BYTES, fs });
+    } catch (error) {
+      if (!isFileError(error)) throw error;
+      return this.#inMemory(`cannot write to ${stateDir} (${systemReason(error)})`);
+    }
+  }
+
+  // If the file fails, continues in memory with its last state: a full disk does not end a block.
+  #use<T>(use: (log: FileOrMemory) => T): T {
+    const file = this.#log;
+    try {
+      return use(file);
+    } catch (error) {
+      if (!isFileError(error)) throw error;
+      this.#log = this.#inMemory(`cannot write to ${this.#options.stateDir} (${systemReason(error)})`, file.cached());
+      file.close();
+      return use(this.#log);
+    }
+  }
+
+  #inMemory(problem: string, state?: KeyState): MemoryLog<KeyState> {
+    this.#options.onWarning?.(`${problem}; the rate limit is not shared with other processes`);
+    return new MemoryLog(ledgerFormat, state && ledgerFormat.snapshot(state));
+  }
+}
+
+function isFileError(error: unknown): boolean {
+  return error instanceof PetstoreError || isSystemError(error);
+}
+
+/** Names a key's ledger by a hash, which reveals neither the key nor the base URL. */
+export function ledgerName({ baseUrl, key }: Pick<MachineLogOptions, 'baseUrl' | 'key'>): string {
+  return createHash('sha256').update(`${baseUrl}\0${key}`).digest('hex').slice(0, 32);
+}
