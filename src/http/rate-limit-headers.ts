@@ -33,7 +33,7 @@ export function retryAfterMs(head: Head): number | undefined {
   const ms = timeFrom(text, head);
   const resetInMs = resetIn(head);
   // Milliseconds only if the reset confirms them: a guess must not shorten a wait.
-  const value = Number(text);
+  const value = DECIMAL.test(text ?? '') ? Number(text) : 0;
   const mayBeMs = resetInMs !== undefined && value >= 1000 && value < OLDEST_TIMESTAMP;
   if (mayBeMs && Math.abs(value - resetInMs) <= 2000) return Math.ceil(value);
   return ms === undefined ? undefined : Math.min(FARTHEST_MS, Math.max(0, ms));
@@ -77,9 +77,8 @@ function counts({ limit, remaining }: QuotaHeaders): Pick<Quota, 'limit' | 'rema
   return (left ?? 0) > (most ?? Number.POSITIVE_INFINITY) ? {} : { limit: most, remaining: left };
 }
 
-// A negative number counts as zero.
 function count(text = ''): number | undefined {
-  return /^-?\d{1,15}$/.test(text) ? Math.max(0, Number(text)) : undefined;
+  return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
 // The milliseconds until the reset, unless it has passed or is too far ahead.

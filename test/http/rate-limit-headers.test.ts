@@ -73,6 +73,12 @@ type Expected = readonly [wait: number | undefined, from: string, ...counts: (nu
 // Expected: wait, its source, limit, remaining, and seconds from the response to the reset.
 test.each<[string, number, Given, Expected]>([
   ['milliseconds, confirmed', 429, { ...minute, ra: '30000', rem: '0', reset: T(30) }, [30, 'retry_after', 60, 0, 30]],
+  [
+    'no milliseconds, in hexadecimal',
+    429,
+    { ...minute, ra: '0x7530', rem: '0', reset: T(60) },
+    [60, 'reset', 60, 0, 60],
+  ],
   ['an hour, not ms', 429, { ...minute, ra: '3600', rem: '0', reset: T(30) }, [3600, 'retry_after', 60, 0, 30]],
   ['a reset without Retry-After', 429, { ...minute, rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],
   ['a reset after Retry-After', 429, { ...minute, ra: '1', rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],
@@ -91,7 +97,7 @@ test.each<[string, number, Given, Expected]>([
   ['Retry-After', 200, { ...minute, ra: '10', rem: '5', reset: T(20) }, [...NONE, 60, 5, 20]],
   ['limit, remaining and reset', 200, { ...minute, rem: '41', reset: T(30) }, [...NONE, 60, 41, 30]],
   ['remaining above the limit', 200, { ...minute, rem: '99', reset: T(30) }, [...NONE, undefined, undefined, 30]],
-  ['a negative remaining', 200, { ...minute, rem: '-1', reset: T(30) }, [...NONE, 60, 0, 30]],
+  ['negative counts', 200, { limit: '-60', rem: '-1', reset: T(30), date: NOON }, [...RESET_ONLY, 30]],
   ['a limit of 0', 200, { ...minute, limit: '0', rem: '0', reset: T(30) }, [...NONE, undefined, 0, 30]],
   ['a list of remaining counts', 200, { limit: '60', rem: '7, 9' }, [...NONE, 60]],
   ['fractions and signs in counts', 200, { limit: '60.5', rem: '+7' }, NONE],
