@@ -30,29 +30,35 @@ export function parseRateLimitHeaders(head: Head, refused: boolean): RateLimitRe
 /** The wait that Retry-After states, in milliseconds from the arrival of the response. */
 export function retryAfterMs(head: Head): number | undefined {
   const text = head.headers['retry-after'];
+  if (isInMilliseconds(text, resetIn(head))) return Math.ceil(Number(text));
   const ms = timeFrom(text, head);
-  const resetInMs = resetIn(head);
-  // Milliseconds only if the reset confirms them: a guess must not shorten a wait.
-  const value = DECIMAL.test(text ?? '') ? Number(text) : 0;
-  const mayBeMs = resetInMs !== undefined && value >= 1000 && value < OLDEST_TIMESTAMP;
-  if (mayBeMs && Math.abs(value - resetInMs) <= 2000) return Math.ceil(value);
   return ms === undefined ? undefined : Math.min(FARTHEST_MS, Math.max(0, ms));
 }
 
-type Quota = Pick<RateLimitReading, 'limit' | 'remaining' | 'resetInMs'>;
-
-// After a 503 only Retry-After counts, and after a 429 with nothing left the later of Retry-After and the reset.
-function waitOf(status: number, retryAfter: number | undefined, { remaining = 0, resetInMs }: Quota) {
-  const byReset = { waitMs: resetInMs, waitFrom: 'reset' } as const;
-  const isNear = resetInMs !== undefined && resetInMs <= NEAR_MS;
-  if (status !== 429 && status !== 503) return NO_WAIT;
-  if (status === 429 && remaining === 0 && isNear && resetInMs > (retryAfter ?? 0)) return byReset;
-  if (retryAfter !== undefined) return { waitMs: retryAfter, waitFrom: 'retry_after' } as const;
-  if (status === 429 && (isNear || (remaining === 0 && resetInMs !== undefined))) return byReset;
-  return NO_WAIT;
+// Only if the reset confirms it: a guess must not shorten a wait.
+function isInMilliseconds(text = '', resetInMs: number | undefined): boolean {
+  if (resetInMs === undefined || !DECIMAL.test(text)) return false;
+  const value = Number(text);
+  return value >= 1000 && value < OLDEST_TIMESTAMP && Math.abs(value - resetInMs) <= 2000;
 }
 
-const NO_WAIT = { waitMs: undefined, waitFrom: 'backoff' } as const;
+type Quota = Pick<RateLimitReading, 'limit' | 'remaining' | 'resetInMs'>;
+type StatedWait = Pick<RateLimitReading, 'waitMs' | 'waitFrom'>;
+
+const NO_WAIT: StatedWait = { waitMs: undefined, waitFrom: 'backoff' };
+
+function waitOf(status: number, retryAfter: number | undefined, { remaining, resetInMs }: Quota): StatedWait {
+  if (status !== 429 && status !== 503) return NO_WAIT;
+  const byRetryAfter: StatedWait = retryAfter === undefined ? NO_WAIT : { waitMs: retryAfter, waitFrom: 'retry_after' };
+  // The reset of a 503 is that of a window which has not refused the request.
+  if (status === 503 || resetInMs === undefined) return byRetryAfter;
+  const byReset: StatedWait = { waitMs: resetInMs, waitFrom: 'reset' };
+  const isNear = resetInMs <= NEAR_MS;
+  const isUsedUp = (remaining ?? 0) === 0;
+  if (retryAfter === undefined) return isNear || isUsedUp ? byReset : NO_WAIT;
+  // The later of the two.
+  return isNear && isUsedUp && resetInMs > retryAfter ? byReset : byRetryAfter;
+}
 
 interface QuotaHeaders {
   readonly limit?: string | undefined;
