@@ -70,46 +70,14 @@ async function interrupted(run: Run, line: string, signal: NodeJS.Signals, begun
   return end;
 }
 
-interface Case {
-  readonly line: string;
-  readonly respond: Respond;
-  readonly begun?: Begun;
-  readonly out?: RegExp;
-  readonly message?: RegExp;
-  /** Of a command that creates: its outcome is unknown. */
-  readonly hint?: RegExp;
-}
-
-const CASES: Readonly<Record<string, Case>> = {
-  'a create': {
-    line: 'categories create --name dog',
-    respond: silent,
-    message: /interrupted: the outcome of creating "dog" is unknown/,
-    hint: /`petstore categories list --search dog.*check whether the category exists/,
-  },
-  'an import': {
-    line: 'categories import rows.csv',
-    respond: dogsAfter(0),
-    begun: received(3),
-    out: /^(?:Created 1, skipped 0, failed 0, unknown 1\n[\s\S]*|\{"created":\[\{"id":7,.*"unknown":\[\{"row":2,.*\n)$/,
-    hint: /petstore categories import rows\.csv.* to resume/,
-  },
-  'a list that waits for the rate limit': { line: 'categories list', respond: limited, begun: written },
-  'a login': { line: 'auth login', respond: silent },
-};
-
-type Variant = readonly [Source, keyof typeof EXIT_CODES, 'text' | '--json'];
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
-const VARIANTS: readonly Variant[] = [
-  ['the saved profile', 'SIGINT', 'text'],
-  ['the saved profile', 'SIGTERM', '--json'],
-];
-// What was sent may be lost, and the hint may name the profile.
-const OF_CREATES: readonly Variant[] = [
-  ['a typed profile', 'SIGINT', '--json'],
-  ['the environment', 'SIGTERM', 'text'],
-  ['the saved profile', 'SIGHUP', 'text'],
-];
+
+/** The last error on stderr, from JSON or text. */
+function errorIn({ err }: Outcome): object {
+  const last = err.trimEnd().split('\n').at(-1) ?? '';
+  if (last.startsWith('{')) return JSON.parse(last).error;
+  return { .../^error: (?<message>.*)\n(?:hint: (?<hint>.*)\n)?$/m.exec(err)?.groups };
+}
 
 // First, since it takes longest: the command waits for the state server.
 anyTest
@@ -126,26 +94,40 @@ anyTest
     expect(err).toContain('"outcome":"unknown"');
   });
 
-test.concurrent.each(
-  Object.entries(CASES).flatMap(([title, { hint }]) =>
-    [...VARIANTS, ...(hint ? OF_CREATES : [])].map((variant) => [title, ...variant] as const),
-  ),
-)(
-  '%s with a key from %s reports its end after %s (%s), then ends by this signal',
-  async (title, source, signal, format) => {
-    const { respond, line, begun, out, message, hint } = CASES[title] as Case;
-    const words = format === 'text' ? line : `${line} ${format}`;
-    const result = await interrupted(runFrom(source, respond), words, signal, begun);
-    expect(result, result.err).toMatchObject({ code: EXIT_CODES[signal], signal });
-    expect(result.out).toMatch(out ?? /^$/);
-    const error =
-      format === 'text'
-        ? { .../^error: (?<message>.*)\n(?:hint: (?<hint>.*)\n)?$/m.exec(result.err)?.groups }
-        : JSON.parse(result.err.trimEnd().split('\n').at(-1) ?? '').error;
-    expect(error.message).toMatch(message ?? /(?:interrupted|terminated)/);
-    if (hint) expect(error.hint).toMatch(hint);
-    if (hint && source === 'a typed profile') expect(error.hint).toContain('-p production');
-    if (format !== 'text') expect(error).toMatchObject({ kind: 'interrupted', ...(hint && { outcome: 'unknown' }) });
+test.concurrent.each([
+  ['a list that waits for the rate limit', 'categories list', limited, written],
+  ['a login', 'auth login', silent, received()],
+] as const)('%s reports its end after a signal, then ends by this signal', async (_what, line, respond, begun) => {
+  const text = await interrupted(runFrom('the saved profile', respond), line, 'SIGINT', begun);
+  expect(text).toMatchObject({ code: 130, signal: 'SIGINT', out: '' });
+  expect(errorIn(text)).toEqual({ message: 'interrupted', hint: undefined });
+  const json = await interrupted(runFrom('the saved profile', respond), `${line} --json`, 'SIGTERM', begun);
+  expect(json).toMatchObject({ code: 143, signal: 'SIGTERM', out: '' });
+  expect(errorIn(json)).toEqual({ kind: 'interrupted', message: 'terminated' });
+});
+
+const COUNTS = /^Created 1, skipped 0, failed 0, unknown 1\n/;
+const DOCUMENT = /^\{"created":\[\{"id":7,.*"unknown":\[\{"row":2,.*\n$/;
+
+test.concurrent.each<[Source, keyof typeof EXIT_CODES, format: string, profile: string, imported: RegExp]>([
+  ['the saved profile', 'SIGINT', '', '', COUNTS],
+  ['the saved profile', 'SIGHUP', '', '', COUNTS],
+  ['the environment', 'SIGTERM', '', '', COUNTS],
+  ['a typed profile', 'SIGINT', ' --json', ' -p production', DOCUMENT],
+])(
+  'with a key from %s, a create and an import report after %s%s what may have been created, then end by this signal',
+  async (source, signal, format, profile, imported) => {
+    const unknown = format === '' ? {} : { kind: 'interrupted', outcome: 'unknown' };
+    const create = await interrupted(runFrom(source, silent), `categories create --name dog${format}`, signal);
+    expect(create, create.err).toMatchObject({ code: EXIT_CODES[signal], signal, out: '' });
+    const message = 'interrupted: the outcome of creating "dog" is unknown';
+    const toCheck = `run \`petstore categories list --search dog${profile}\` to check whether the category exists`;
+    expect(errorIn(create)).toMatchObject({ message, hint: expect.stringContaining(toCheck), ...unknown });
+    const run = runFrom(source, dogsAfter(0));
+    const rows = await interrupted(run, `categories import rows.csv${format}`, signal, received(3));
+    expect(rows, rows.err).toMatchObject({ code: EXIT_CODES[signal], signal, out: expect.stringMatching(imported) });
+    const toResume = `run \`petstore categories import rows.csv${format}${profile}\` to resume`;
+    expect(errorIn(rows)).toMatchObject({ hint: expect.stringContaining(toResume), ...unknown });
   },
 );
 
