@@ -59,6 +59,7 @@ interface More {
   readonly file?: (url: string) => [name: string, text: string];
 }
 
+const unknownHost = () => at('https://nowhere.invalid/v1');
 const withState = (url: string) => ({ ...at(url), PETSTORE_STATE_URL: 'redis://127.0.0.1:9' });
 const savedUrl = (url: string): [string, string] => ['profile-production.json', JSON.stringify({ url })];
 const damaged = (): [string, string] => ['profile-staging.json', '{"key": "sk_secret_'];
@@ -73,14 +74,7 @@ test.each<
 >([
   ['a mistyped profile', named('stagin'), 2, 'profile', 'available profiles: "production"', 'did you mean "staging"?'],
   ['a closed port', () => at('http://127.0.0.1:9/v1'), 6, 'connection', 'refused (TCP)', 'check the host and port'],
-  [
-    'an unknown host',
-    () => at('https://nowhere.invalid/v1'),
-    6,
-    'connection',
-    'host not found (DNS)',
-    'check the host name',
-  ],
+  ['an unknown host', unknownHost, 6, 'connection', 'host not found (DNS)', 'check the host name'],
   ['http in place of https', (url) => at(url.replace('http', 'https')), 6, 'connection', ' (TLS)', 'serves https'],
   ['a closed proxy', () => proxied('http://ann:sk_secret_@127.0.0.1:9'), 6, 'connection', 'proxy 127.0.0.1:9', ''],
   ['an invalid proxy', () => proxied('ftp://proxy'), 2, 'proxy', 'HTTPS_PROXY', ''],
