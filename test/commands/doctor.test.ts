@@ -1,6 +1,6 @@
 // `petstore doctor`: each check with its hint, and the exit code of the first that fails.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkClock } from '../../src/commands/doctor-checks.ts';
@@ -53,57 +53,44 @@ test('doctor --json prints the checks of a healthy setup with documented ids, an
   expect(existsSync(join(dir, 'config'))).toBe(false);
 });
 
-interface More {
-  readonly response?: { readonly body: unknown; readonly status?: number };
-  /** A file in the config directory. */
-  readonly file?: (url: string) => [name: string, text: string];
-}
-
 const unknownHost = () => at('https://nowhere.invalid/v1');
 const withState = (url: string) => ({ ...at(url), PETSTORE_STATE_URL: 'redis://127.0.0.1:9' });
-const savedUrl = (url: string): [string, string] => ['profile-production.json', JSON.stringify({ url })];
-const damaged = (): [string, string] => ['profile-staging.json', '{"key": "sk_secret_'];
 const named = (name: string) => () => ({ PETSTORE_PROFILE: name });
 const proxied = (proxy: string) => ({ ...at('https://pets.example/v1'), HTTPS_PROXY: proxy });
 const LOGIN = 'run `petstore auth login -p production --url https://HOST/v1`';
 const UNAUTHORIZED = { status: 401, body: { code: 'unauthorized', message: 'No.', status: 401 } };
 const NOT_FOUND = { status: 404, body: {} };
 
-test.each<
-  [what: string, env: (url: string) => object, code: number, id: string, detail: string, hint: string, more?: More]
->([
+type Row = [what: string, env: (url: string) => object, code: number, id: string, detail: string, hint: string];
+
+// `production` has the URL of the service and no key, and `staging` is damaged.
+test.each<[...Row, response?: { readonly body: unknown; readonly status?: number }]>([
   ['a mistyped profile', named('stagin'), 2, 'profile', 'available profiles: "production"', 'did you mean "staging"?'],
   ['a closed port', () => at('http://127.0.0.1:9/v1'), 6, 'connection', 'refused (TCP)', 'check the host and port'],
   ['an unknown host', unknownHost, 6, 'connection', 'host not found (DNS)', 'check the host name'],
   ['http in place of https', (url) => at(url.replace('http', 'https')), 6, 'connection', ' (TLS)', 'serves https'],
   ['a closed proxy', () => proxied('http://ann:sk_secret_@127.0.0.1:9'), 6, 'connection', 'proxy 127.0.0.1:9', ''],
   ['an invalid proxy', () => proxied('ftp://proxy'), 2, 'proxy', 'HTTPS_PROXY', ''],
-  ['a rejected key', at, 3, 'api_key', 'No.', 'PETSTORE_API_KEY', { response: UNAUTHORIZED }],
-  ['a wrong path', at, 4, 'connection', '404', 'correct PETSTORE_BASE_URL', { response: NOT_FOUND }],
-  ['a saved wrong path', () => KEY, 4, 'connection', '404', LOGIN, { response: NOT_FOUND, file: savedUrl }],
-  ['a list of something else', at, 7, 'connection', '', '', { response: { body: [{ id: 'x' }] } }],
-  ['an empty key and a saved URL', () => ({ PETSTORE_API_KEY: '' }), 3, 'api_key', 'is empty', '', { file: savedUrl }],
-  ['a damaged profile', named('staging'), 9, 'profile', 'profile-staging.json', '', { file: damaged }],
+  ['a rejected key', at, 3, 'api_key', 'No.', 'PETSTORE_API_KEY', UNAUTHORIZED],
+  ['a wrong path', at, 4, 'connection', '404', 'correct PETSTORE_BASE_URL', NOT_FOUND],
+  ['a saved wrong path', () => KEY, 4, 'connection', '404', LOGIN, NOT_FOUND],
+  ['a list of something else', at, 7, 'connection', '', '', { body: [{ id: 'x' }] }],
+  ['an empty key and a saved URL', () => ({ PETSTORE_API_KEY: '' }), 3, 'api_key', 'is empty', ''],
+  ['a damaged profile', named('staging'), 9, 'profile', 'profile-staging.json', ''],
   ['a closed state server', withState, 9, 'state_server', '', 'start the state server, or correct PETSTORE_STATE_URL'],
-])(
-  'doctor with %s reports one failed check',
-  async (_what, env, exitCode, id, detail, hint, { response, file } = {}) => {
-    const { url } = await serving(() => ({ body: [], ...response }));
-    const [name, text] = file?.(url) ?? ['none.json', '{}'];
-    const dir = withFile(name, text);
-    const { code, out, err, failed, checks, of } = await doctor({ ...env(url) }, [], dir);
-    expect([code, failed.map((check) => check.id)]).toEqual([exitCode, [id]]);
-    expect([of(id)?.detail, of(id)?.hint ?? '']).toEqual([
-      expect.stringContaining(detail),
-      expect.stringContaining(hint),
-    ]);
-    const { error } = JSON.parse(err.trim().split('\n').at(-1) ?? '');
-    expect(error.message).toBe(`1 of ${checks.length} checks failed: ${of(id)?.label}`);
-    if (response) expect(of('clock')?.status).toBe('ok');
-    expect(out + err).not.toContain('sk_secret_');
-    expect(readFileSync(join(dir, 'config', name), 'utf8')).toBe(text);
-  },
-);
+])('doctor with %s reports one failed check', async (_what, env, exitCode, id, detail, hint, response) => {
+  const { url } = await serving(() => response ?? LISTED);
+  const dir = withFile('profile-production.json', JSON.stringify({ url }));
+  writeFileSync(join(dir, 'config', 'profile-staging.json'), '{"key": "sk_secret_', { mode: 0o600 });
+  const { code, out, err, failed, checks, of } = await doctor({ ...env(url) }, [], dir);
+  expect([code, failed.map((check) => check.id)]).toEqual([exitCode, [id]]);
+  expect(of(id)?.detail).toContain(detail);
+  expect(of(id)?.hint ?? '').toContain(hint);
+  const { error } = JSON.parse(err.trim().split('\n').at(-1) ?? '');
+  expect(error.message).toBe(`1 of ${checks.length} checks failed: ${of(id)?.label}`);
+  if (response) expect(of('clock')?.status).toBe('ok');
+  expect(out + err).not.toContain('sk_secret_');
+});
 
 test('doctor reports config and state directories that cannot be used once each, with their variables', async () => {
   const file = join(tempDir(), 'file');
