@@ -1,11 +1,11 @@
 // A damaged installation: missing, truncated and removed files of the built program.
 import { cpSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { startHttpFake } from '../support/http-fake.ts';
+import { expect, test } from 'vitest';
 import { place, runProgram } from '../support/processes.ts';
 import { BIN, savedPlace } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { serving } from '../support/world.ts';
 
 /** A copy of the program to damage. */
 function copy() {
@@ -42,11 +42,10 @@ test('too many open files are one error that names the limit', async () => {
 
 test('a create prints its result even if petstore is uninstalled before the response', async () => {
   const { bin, dist } = copy();
-  const service = await startHttpFake(() => {
+  const { url } = await serving(() => {
     rmSync(dist, { recursive: true });
     return { status: 201, body: { id: 7, name: 'dog' } };
   });
-  onTestFinished(service.close);
-  const run = await runProgram(bin, savedPlace(service.url), ['categories', 'create', '--name', 'dog']);
+  const run = await runProgram(bin, savedPlace(url), ['categories', 'create', '--name', 'dog']);
   expect(run).toMatchObject({ code: 0, out: 'Created category "dog" (id 7)\n', err: '' });
 });

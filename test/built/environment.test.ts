@@ -34,13 +34,9 @@ test.runIf(hasShell)('in a directory that was deleted, only a relative path is a
   expect(await inScript(at, script, LIST)).toMatchObject({ code: 0, out: LISTED });
   const header = join(tempDir(), 'rows.csv');
   writeFileSync(header, 'name\n');
-  for (const [file, code, text] of [
-    ['rows.csv', 2, 'cannot read'],
-    [header, 0, ''],
-  ] as const) {
-    const run = await inScript(at, script, ['categories', 'import', file, '--json']);
-    expect([run.code, run.err.includes(text)]).toEqual([code, true]);
-  }
+  const importOf = (file: string) => inScript(at, script, ['categories', 'import', file]);
+  expect(await importOf('rows.csv')).toMatchObject({ code: 2, err: expect.stringContaining('cannot read') });
+  expect(await importOf(header)).toMatchObject({ code: 0 });
 });
 
 // Users other than root have a home directory in the system's user database.

@@ -2,11 +2,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
-import { startHttpFake } from '../support/http-fake.ts';
+import { expect, test } from 'vitest';
 import { runProgram } from '../support/processes.ts';
 import { BIN, savedPlace } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { serving } from '../support/world.ts';
 
 /** A string of each package or part that survives minification. */
 const MARKERS = {
@@ -39,10 +39,9 @@ test.each([
   ['sandbox.cjs', ['the sandbox']],
   ['sandbox.mjs', ['the sandbox']],
 ])('%s loads only the packages %j', async (line, expected) => {
-  const service = await startHttpFake(() => ({ body: [{ id: 1, name: 'dog' }] }));
-  onTestFinished(service.close);
+  const { url } = await serving(() => ({ body: [{ id: 1, name: 'dog' }] }));
   const coverage = tempDir();
-  const at = savedPlace(service.url);
+  const at = savedPlace(url);
   const [file = '', ...args] = line.split(' ');
   const script = file === 'petstore.js' ? BIN : join(DIST, file);
   const run = await runProgram(script, { ...at, env: { ...at.env, NODE_V8_COVERAGE: coverage } }, args);
