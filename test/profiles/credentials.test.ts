@@ -105,22 +105,18 @@ const rejected = (kind: string) => async (profile: string | undefined, env: obje
 
 const LOGIN = 'run `petstore auth login -p staging --url https://HOST/v1`';
 const STAGING = { PETSTORE_PROFILE: 'staging' };
+const KEY_AS_PROFILE = { PETSTORE_PROFILE: 'sk_live_0123456789' };
 
 test.each([
-  [
-    'edited',
-    {},
-    'is for https://a.example and is not sent to https://evil.example',
-    'run `petstore auth login -p edited`',
-  ],
-  [
-    'no-origin',
-    {},
-    'is for an unknown host and is not sent to https://a.example',
-    'run `petstore auth login -p no-origin`',
-  ],
-  ['malformed', {}, 'from profile "malformed" contains a space', 'run `petstore auth login -p malformed`'],
-  ['keyless', BOTH, 'profile "keyless" has no API key', 'run `petstore auth login -p keyless`'],
+  ['edited', 'is for https://a.example and is not sent to https://evil.example'],
+  ['no-origin', 'is for an unknown host and is not sent to https://a.example'],
+  ['malformed', 'from profile "malformed" contains a space'],
+  ['keyless', 'profile "keyless" has no API key'],
+])('the saved profile "%s" is rejected, with the hint to log in again: %s', (profile, message) =>
+  rejected('auth')(profile, BOTH, message, `run \`petstore auth login -p ${profile}\``),
+);
+
+test.each([
   ['staging', BOTH, 'profile "staging" has no base URL', LOGIN],
   [undefined, STAGING, 'profile "staging" has no base URL', LOGIN],
   [undefined, { ...STAGING, PETSTORE_API_KEY: 'k' }, 'has no base URL', 'set PETSTORE_BASE_URL'],
@@ -135,12 +131,7 @@ test.each([
   [undefined, { PETSTORE_BASE_URL: 'http://b.example/v1' }, 'PETSTORE_BASE_URL must', 'use the form https://HOST/v1'],
   ['zzzzzzzz', {}, 'does not exist', 'run `petstore auth login -p zzzzzzzz --url https://HOST/v1` to create it'],
   [undefined, { PETSTORE_PROFILE: 'stagin' }, 'profile "stagin" from PETSTORE_PROFILE does', 'did you mean "staging"?'],
-  [
-    undefined,
-    { PETSTORE_PROFILE: 'sk_live_0123456789' },
-    'from PETSTORE_PROFILE looks like',
-    'pipe the key to `petstore auth login`',
-  ],
+  [undefined, KEY_AS_PROFILE, 'from PETSTORE_PROFILE looks like', 'pipe the key to `petstore auth login`'],
   [undefined, { PETSTORE_PROFILE: 'A' }, '"A" from PETSTORE_PROFILE is not a valid profile name', 'use 1 to 32'],
 ])('the profile %s with %j is a usage error: %s', rejected('usage'));
 

@@ -80,11 +80,7 @@ test.each([
     /^key command `\S*` failed \((?:not a directory|command not found)\)$/,
   ],
   ['prints no key', script(''), /^key command `\S*` printed nothing$/],
-  [
-    'prints a space',
-    script('console.log("a key")'),
-    /^the API key from key command `\S*` contains a space, tab or line/,
-  ],
+  ['prints a space', script('console.log("a key")'), /^the API key from key command `\S*` contains a space/],
   ['is empty', ' ', /^the key command from profile "production" is empty$/],
   ['is a key', 'pk_live_0123456789abcdef', /^the key command from profile "production" looks like an API key$/],
   ['may be a key', 'Abc0123456789abcdef', /^the key command from profile "production" looks like an API key$/],
