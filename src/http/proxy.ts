@@ -26,12 +26,19 @@ function invalidProxyError(problem: string): PetstoreError {
 
 // An entry is `*` or a host, which matches its subdomains too, with an optional port.
 function isException({ hostname, port }: URL, env: Environment): boolean {
-  const host = hostname.replace(/^\[|\]$|\.$/g, '');
+  const host = bareName(hostname);
   const entries = (env['no_proxy'] ?? env['NO_PROXY'] ?? '').toLowerCase().split(/[\s,]+/);
   return entries.some((entry) => {
-    const [, name = '', entryPort] =
-      (isIP(entry) ? ['', entry] : /^\*?\.?\[?(.*?)\]?\.?(?::(\d+))?$/.exec(entry)) ?? [];
-    if (entryPort !== undefined && entryPort !== (port || '443')) return false;
-    return entry === '*' || (name !== '' && (host === name || (!isIP(host) && host.endsWith(`.${name}`))));
+    if (entry === '*') return true;
+    // An IPv6 address without brackets has no port.
+    const suffix = isIP(entry) ? '' : (/:\d+$/.exec(entry)?.[0] ?? '');
+    if (suffix !== '' && suffix !== `:${port || 443}`) return false;
+    const name = bareName(entry.slice(0, entry.length - suffix.length));
+    return name !== '' && (host === name || (!isIP(host) && host.endsWith(`.${name}`)));
   });
+}
+
+// Removes the marks of subdomains (`*.`, `.`), IPv6 addresses (`[]`) and absolute names (`.` at the end).
+function bareName(text: string): string {
+  return text.replace(/^\*?\.?\[?|\]?\.?$/g, '');
 }
