@@ -1,5 +1,5 @@
 // Help: the text of `--help` and of `petstore help TOPIC`, and the command reference as JSON (`--help --json`).
-import type { Command, Option } from 'commander';
+import type { Argument, Command, Option } from 'commander';
 import { Help } from 'commander';
 import type { Program } from '../command.ts';
 import { commandPath, findCommand, PetstoreCommand, rootOf } from '../command.ts';
@@ -31,73 +31,89 @@ export async function help(program: Program, words: readonly string[], options: 
   if (wantsJson(options)) return `${JSON.stringify(topic ? { [topic]: reference[topic] } : reference)}\n`;
   const { stdout, env } = program.context;
   const { bold } = await loadStyle(stdout, env, options.color);
-  const layout = new PetstoreHelp();
-  layout.styleTitle = bold;
-  layout.helpWidth = Math.max(NARROWEST, Math.min(WIDEST, stdout.columns || 80));
-  if (topic === 'exitCodes') return `${layout.list('Exit codes:', exitCodeTerms(reference.exitCodes))}\n`;
-  const variables = ENVIRONMENT.map(({ name, meaning }): Term => [name, meaning]);
-  if (topic) return `${layout.list('Environment variables:', variables)}\n`;
-  return layout.formatHelp(command, layout);
+  const layout = new Layout(Math.max(NARROWEST, Math.min(WIDEST, stdout.columns || 80)), bold);
+  if (topic === 'exitCodes') return `${layout.lists(exitCodeItems(reference.exitCodes)).join()}\n`;
+  const variables = ENVIRONMENT.map(({ name, meaning }): Item => ['Environment variables:', name, meaning]);
+  if (topic) return `${layout.lists(variables).join()}\n`;
+  return `${blocksOf(command, layout).join('\n\n')}\n`;
 }
 
-type Term = readonly [term: string, description: string];
+type Item = readonly [heading: string, term: string, description: string];
 
-function exitCodeTerms(codes: readonly { readonly code: number; readonly meaning: string }[]): readonly Term[] {
-  return codes.map(({ code, meaning }) => [String(code), meaning]);
+function exitCodeItems(codes: readonly { readonly code: number; readonly meaning: string }[]): readonly Item[] {
+  return codes.map(({ code, meaning }) => ['Exit codes:', String(code), meaning]);
 }
 
-/** Commander's layout, with subcommands before options, and with the sections of PetstoreCommand. */
-class PetstoreHelp extends Help {
-  override minWidthToWrap = 10;
-
-  override formatHelp(command: Command, help: Help): string {
-    const blocks = super.formatHelp(command, help).trimEnd().split('\n\n');
-    const isOptions = (block: string): boolean => /^\S*(?:Global o|O)ptions:/.test(block);
-    const { notes, output, examples } = sectionsOf(command);
-    const parts = blocks.filter((block) => !isOptions(block));
-    const example = [this.styleTitle('Examples:'), ...examples.map((line) => `  $ ${line}`)].join('\n');
+function blocksOf(command: Command, layout: Layout): readonly string[] {
+  const help = command.createHelp();
+  const { notes, output, examples } = sectionsOf(command);
+  const args = help.visibleArguments(command).map((one): Item => ['Arguments:', one.name(), describe(one)]);
+  const headingOf = (one: Command): string => one.helpGroup() || 'Commands:';
+  const commands = help.visibleCommands(command).map((one): Item => [headingOf(one), one.name(), one.description()]);
+  const options = help
+    .visibleOptions(command)
+    .map((one): Item => [one.helpGroupHeading ?? 'Options:', one.flags, describe(one)]);
+  const termWidth = longestTerm([...args, ...commands, ...options]);
+  const example = [layout.title('Examples:'), ...examples.map((line) => `  $ ${line}`)].join('\n');
+  const names = globalOptionsOf(command).map(({ long }) => long);
+  const globalOptions = layout.paragraph(`${names.join(', ')}; see \`petstore --help\`.`, 'Global options:');
+  return [
+    `${layout.title('Usage:')} ${help.commandUsage(command)}`,
+    layout.paragraph(capitalize(command.description())),
+    ...layout.lists([...args, ...commands], termWidth),
     // The first screen of `petstore --help` shows the commands and the examples.
-    if (!command.parent) parts.push(example);
-    parts.push(...blocks.filter(isOptions));
-    if (notes) parts.push(this.#prose(notes));
-    if (output) parts.push(this.#prose(output, 'Output:'));
-    const codes = exitCodeTerms(exitCodesOf(command));
-    if (codes.length > 0) parts.push(this.list('Exit codes:', codes));
-    if (command.parent) {
-      const names = globalOptionsOf(command).map(({ long }) => long);
-      parts.push(example, this.#prose(`${names.join(', ')}; see \`petstore --help\`.`, 'Global options:'));
-    }
-    return `${parts.join('\n\n')}\n`;
+    ...(command.parent ? [] : [example]),
+    ...layout.lists(options, termWidth),
+    ...(notes ? [layout.paragraph(notes)] : []),
+    ...(output ? [layout.paragraph(output, 'Output:')] : []),
+    ...layout.lists(exitCodeItems(exitCodesOf(command))),
+    ...(command.parent ? [example, globalOptions] : []),
+  ];
+}
+
+function longestTerm(items: readonly Item[]): number {
+  return Math.max(...items.map(([, term]) => term.length));
+}
+
+/** Lays out text with commander's wrapping. */
+class Layout {
+  readonly title: (text: string) => string;
+  readonly #help = new Help();
+  readonly #width: number;
+
+  constructor(width: number, title: (text: string) => string) {
+    this.title = title;
+    this.#width = width;
+    this.#help.helpWidth = width;
+    this.#help.minWidthToWrap = 10;
   }
 
-  list(title: string, terms: readonly Term[]): string {
-    const width = Math.max(...terms.map(([term]) => term.length));
-    return [this.styleTitle(title), ...terms.map(([term, text]) => this.formatItem(term, width, text, this))].join(
-      '\n',
-    );
+  /** A list for each heading. */
+  lists(items: readonly Item[], termWidth = longestTerm(items)): readonly string[] {
+    return [...new Set(items.map(([heading]) => heading))].map((heading) => {
+      const own = items.filter((item) => item[0] === heading);
+      return [this.title(heading), ...own.map((item) => this.#item(item, termWidth))].join('\n');
+    });
   }
 
-  #prose(text: string, title = ''): string {
-    const { helpWidth = 80 } = this;
-    return this.boxWrap(`${title} ${text}`.trimStart(), helpWidth).replace(title, this.styleTitle(title));
+  paragraph(text: string, title = ''): string {
+    return this.#help.boxWrap(`${title} ${text}`.trimStart(), this.#width).replace(title, this.title(title));
   }
 
-  override formatItem(term: string, termWidth: number, description: string, help: Help): string {
-    const { helpWidth = 80 } = this;
-    if (helpWidth - termWidth >= MIN_DESCRIPTION) return super.formatItem(term, termWidth, description, help);
-    return `  ${term}\n${this.boxWrap(description, helpWidth - 6).replace(/^/gm, '      ')}`;
+  #item([, term, description]: Item, termWidth: number): string {
+    const isWide = this.#width - termWidth >= MIN_DESCRIPTION;
+    if (isWide) return this.#help.formatItem(term, termWidth, description, this.#help);
+    return `  ${term}\n${this.#help.boxWrap(description, this.#width - 6).replace(/^/gm, '      ')}`;
   }
+}
 
-  override subcommandTerm = (command: Command): string => command.name();
-
-  override commandDescription = (command: Command): string => capitalize(command.description());
-
-  /** Shows no default for a switch. */
-  override optionDescription(option: Option): string {
-    return super.optionDescription(
-      Object.assign(option, { defaultValue: option.defaultValue || option.defaultValueDescription }),
-    );
-  }
+/** The description of an option or argument with its choices and default; a switch has no default to show. */
+function describe({ description, argChoices, defaultValue, defaultValueDescription }: Option | Argument): string {
+  const fallback = defaultValueDescription ?? (typeof defaultValue === 'boolean' ? undefined : defaultValue);
+  const facts: string[] = [];
+  if (argChoices) facts.push(`choices: ${argChoices.map((choice) => `"${choice}"`).join(', ')}`);
+  if (fallback !== undefined) facts.push(`default: ${fallback}`);
+  return facts.length > 0 ? `${description} (${facts.join(', ')})` : description;
 }
 
 /** The reference of all commands below the given one, with global options, environment variables and exit codes. */
@@ -130,9 +146,7 @@ function describeCommand(command: PetstoreCommand) {
     aliases: command.aliases(),
     description: command.description(),
     usage: `${path} ${command.usage()}`,
-    arguments: command.registeredArguments.map((one) => {
-      return { name: one.name(), description: new PetstoreHelp().argumentDescription(one) };
-    }),
+    arguments: command.registeredArguments.map((one) => ({ name: one.name(), description: describe(one) })),
     options: command.options.map(describeOption),
     ...sectionsOf(command),
     exitCodes: exitCodesOf(command).map(({ code }) => code),
@@ -140,7 +154,7 @@ function describeCommand(command: PetstoreCommand) {
 }
 
 function describeOption(option: Option) {
-  return { flags: option.flags, description: new PetstoreHelp().optionDescription(option) };
+  return { flags: option.flags, description: describe(option) };
 }
 
 function globalOptionsOf(command: Command): readonly Option[] {
