@@ -14,6 +14,8 @@ const NO_BORDERS = Object.fromEntries(
   [...BORDERS, 'left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'].map((name) => [name, '']),
 );
 
+type LayOut = (rows: readonly string[][], widths: readonly number[], alignments: ('left' | 'right')[]) => string;
+
 /**
  * Lays out rows under headings, two spaces between columns.
  * @param columns cells are escaped here, so that one row is one line unless its column wraps
@@ -26,44 +28,56 @@ export function* table<Row>(
 ): Generator<string> {
   const heads = columns.map(({ header }) => escapeControls(header).toUpperCase());
   const text = (row: Row, { value, wrap }: Column<Row>): string => escapeControls(value(row) ?? '', wrap && '\n');
+  const widest = available === undefined ? PADDED_CELLS : Number.POSITIVE_INFINITY;
   const natural = columns.map((column, at) => {
-    const isLast = at === columns.length - 1;
-    const longest = available === undefined && !isLast ? PADDED_CELLS : Number.POSITIVE_INFINITY;
-    const widen = (widest: number, cells: number): number => (cells > longest ? widest : Math.max(widest, cells));
-    return rows.reduce((widest, row) => widen(widest, width(text(row, column))), width(heads[at] ?? ''));
+    const cells = rows.map((row) => width(text(row, column))).filter((one) => one <= widest);
+    return cells.reduce((one, other) => Math.max(one, other), width(heads[at] ?? ''));
   });
+  const alignments = columns.map(({ align }) => align ?? 'left');
   // Right-aligned columns hold numbers, which must keep every digit.
-  const numeric = columns.map(({ align }) => align === 'right');
+  const numeric = alignments.map((align) => align === 'right');
   const widths = available === undefined ? natural : fitWidths(natural, available, numeric);
-  const page = (lines: readonly string[][], cellWidths = widths): string => {
-    const made = new CliTable({
-      chars: { ...NO_BORDERS, middle: ' ' },
-      style: { 'padding-left': 0, 'padding-right': 1, head: [], border: [], compact: true },
-      colWidths: cellWidths.map((cells) => cells + 1),
-      colAligns: columns.map(({ align }) => align ?? 'left'),
-    });
-    made.push(...lines);
-    // The lookbehind keeps the expression linear in time.
-    return `${made.toString().replace(/(?<! ) +$/gm, '')}\n`;
-  };
-  // Wrapped and truncated here: cli-table3 counts UTF-16 units and would lose part of a wrapped text.
+  const layOut = available === undefined ? padded : fitted;
   const cell = (row: Row, column: Column<Row>, at: number): string => {
-    const [content, cells] = [text(row, column), widths[at] ?? 0];
-    if (column.wrap) return available === undefined ? content : wrap(content, cells);
-    const visible = available === undefined ? content : cut(content, cells);
+    const content = text(row, column);
+    const shorten = column.wrap ? wrap : cut;
+    const visible = available === undefined ? content : shorten(content, widths[at] ?? 0);
     return column.paint ? column.paint(row, style)(visible) : visible;
   };
-  yield `${style.bold(page([heads.map((head, at) => cut(head, widths[at] ?? 0))]).trimEnd())}\n`;
+  const headings = heads.map((head, at) => cut(head, widths[at] ?? 0));
+  yield `${style.bold(layOut([headings], widths, alignments).trimEnd())}\n`;
   for (let from = 0; from < rows.length; from += PAGE_ROWS) {
     const lines = rows.slice(from, from + PAGE_ROWS).map((row) => columns.map((column, at) => cell(row, column, at)));
-    const widened = (line: readonly string[]): number[] =>
-      widths.map((cells, at) => Math.max(cells, width(line[at] ?? '')));
-    const isWide = available === undefined && lines.some((line) => widened(line).join() !== widths.join());
-    // A row with a wider cell is laid out alone, and so are its neighbors.
-    if (isWide) for (const line of lines) yield page([line], widened(line));
-    else yield page(lines);
+    yield layOut(lines, widths, alignments);
   }
 }
+
+// On a terminal cells fit already: cli-table3 counts UTF-16 units and would lose part of a wrapped text.
+const fitted: LayOut = (rows, widths, colAligns) => {
+  const made = new CliTable({
+    chars: { ...NO_BORDERS, middle: ' ' },
+    style: { 'padding-left': 0, 'padding-right': 1, head: [], border: [], compact: true },
+    colWidths: widths.map((cells) => cells + 1),
+    colAligns,
+  });
+  made.push(...rows);
+  // The lookbehind keeps the expression linear in time.
+  return `${made.toString().replace(/(?<! ) +$/gm, '')}\n`;
+};
+
+// Elsewhere a cell that is wider than its column moves the rest of its own line only.
+const padded: LayOut = (rows, widths, alignments) => {
+  const pad = (text: string, at: number): string => {
+    const space = ' '.repeat(Math.max(0, (widths[at] ?? 0) - stringWidth(text)));
+    return alignments[at] === 'right' ? space + text : text + space;
+  };
+  const lines = rows.flatMap((cells) => {
+    const parts = cells.map((content) => content.split('\n'));
+    const height = Math.max(...parts.map(({ length }) => length));
+    return Array.from({ length: height }, (_, line) => parts.map((part, at) => pad(part[line] ?? '', at)));
+  });
+  return lines.map((line) => `${line.join(' '.repeat(GAP_CELLS)).trimEnd()}\n`).join('');
+};
 
 function cut(text: string, cells: number): string {
   if (width(text) <= cells) return text;
