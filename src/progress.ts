@@ -94,13 +94,15 @@ export class Progress {
     }
     if (!this.#canSpin || this.#spinning) return;
     this.#spinning = new AbortController();
-    // Neither an aborted delay nor a spinner that cannot be loaded is an error.
+    // A spinner that cannot be loaded is no error.
     this.#spin(this.#spinning.signal).catch(() => undefined);
   }
 
-  async #spin(hidden: AbortSignal): Promise<never> {
+  async #spin(hidden: AbortSignal): Promise<void> {
     const { clock, stderr, env } = this.#context;
-    await clock.sleep(SPINNER_DELAY_MS, hidden);
+    const pause = (ms: number): Promise<void> => clock.sleep(ms, hidden).catch(() => undefined);
+    await pause(SPINNER_DELAY_MS);
+    if (hidden.aborted) return;
     const { default: ora } = await import('ora');
     const spinner = ora({
       ...(stderr.raw && { stream: stderr.raw }),
@@ -113,27 +115,35 @@ export class Progress {
       color: hasColor(stderr, env, this.#options.color) ? 'cyan' : false,
     });
     hidden.addEventListener('abort', () => spinner.stop());
-    for (;;) {
-      // The response may have arrived while the code was loading.
-      hidden.throwIfAborted();
+    // The response may have arrived while the code was loading.
+    while (!hidden.aborted) {
       spinner.start(this.#text());
-      await clock.sleep(TICK_MS, hidden);
+      await pause(TICK_MS);
     }
   }
 
-  // Returns the longest text that fits one line, since a text that is cut would lose its end, the time left.
+  // One line: of a text that is cut, the end would be lost, which is the time left.
   #text(): string {
     const { signal, stderr, clock } = this.#context;
     const room = (stderr.columns || 80) - RESERVED_CELLS;
-    const status = this.#status?.(room);
     const waits = this.#wait ? describeWait(this.#wait, clock.now()) : [];
-    const texts = status === undefined ? waits : [...waits.map((wait) => `${status} · ${wait}`), status, ...waits];
+    const status = this.#status && escapeControls(this.#status(room));
+    if (status !== undefined) {
+      const wait = longestFitting(waits, room - `${status} · `.length);
+      if (wait !== undefined) return `${status} · ${wait}`;
+      if (status.length <= room) return status;
+    }
     // Only a create is still in flight after Ctrl-C.
     const busy = signal.aborted
       ? ['waiting for the response; press Ctrl-C again to exit', 'waiting; Ctrl-C again to exit']
       : ['Contacting the service…'];
-    return [...texts, ...busy].map((text) => escapeControls(text)).find(({ length }) => length <= room) ?? '';
+    return longestFitting([...waits, ...busy], room) ?? '';
   }
+}
+
+/** @param texts from the longest to the shortest */
+function longestFitting(texts: readonly string[], room: number): string | undefined {
+  return texts.map((text) => escapeControls(text)).find(({ length }) => length <= room);
 }
 
 // Returns texts from the longest to the shortest, for terminals of any width.
