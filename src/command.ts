@@ -1,8 +1,11 @@
 // Runs a command's action: opens the session, prints the result, the quota and the error.
+import type { Argument, Option } from 'commander';
 import { Command } from 'commander';
+import { invalidValueError } from './check-options.ts';
 import type { Context } from './context.ts';
 import type { ErrorKind } from './error-kind.ts';
 import { PetstoreError, rephrase } from './errors.ts';
+import { formatChoices } from './format.ts';
 import { checkGlobalOptions } from './global-options.ts';
 import { loadRenderer } from './output/render.ts';
 import type { View } from './output/view.ts';
@@ -22,6 +25,16 @@ interface HelpSections {
 /** The parser of a repeatable option. */
 export function collect(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];
+}
+
+/** Permits only some values of an option or argument. */
+export function withChoices<T extends Option | Argument>(target: T, choices: readonly string[]): T {
+  const name = 'long' in target ? target.long : target.name().toUpperCase();
+  target.choices(choices).argParser((text: string) => {
+    if (choices.includes(text)) return text;
+    throw invalidValueError(text, String(name), `use ${formatChoices(choices)}`);
+  });
+  return target;
 }
 
 /** A command with more sections in its help. */

@@ -2,7 +2,7 @@
 import { Argument, Option } from 'commander';
 import { deprecationNotices, jsonValue, METHODS, rawRequest } from '../api/raw-request.ts';
 import type { Action } from '../command.ts';
-import { actionHandler, PetstoreCommand } from '../command.ts';
+import { actionHandler, PetstoreCommand, withChoices } from '../command.ts';
 import type { Context } from '../context.ts';
 import { PetstoreError, rephrase } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
@@ -121,7 +121,7 @@ the body, or {"status", "headers", "body"} with --include.`,
     .action(actionHandler(async () => callAction));
 
 function methodArgument(): Argument {
-  const argument = new Argument('<method>', 'HTTP method').choices(METHODS);
+  const argument = withChoices(new Argument('<method>', 'HTTP method'), METHODS);
   const check = argument.parseArg;
   return argument.argParser((word: string) => METHODS.find((one) => one === word.toUpperCase()) ?? check?.(word, word));
 }

@@ -2,7 +2,7 @@
 import type { Command, Option } from 'commander';
 import { Argument } from 'commander';
 import type { Action } from '../command.ts';
-import { actionHandler, findCommand, PetstoreCommand, rootOf } from '../command.ts';
+import { actionHandler, findCommand, PetstoreCommand, rootOf, withChoices } from '../command.ts';
 import { escapeControls } from '../escape.ts';
 import { HELP_TOPICS } from '../reference.ts';
 
@@ -131,7 +131,7 @@ function subcommandsOf(command: Command): readonly string[] {
 export const completion = (): PetstoreCommand =>
   new PetstoreCommand('completion')
     .description('print a completion script for a shell')
-    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SCRIPTS)))
+    .addArgument(withChoices(new Argument('<shell>', 'the shell'), Object.keys(SCRIPTS)))
     .sections({
       notes: `Completes commands, options, their values, profile names and files. The script calls petstore, so you don't need to
 regenerate it after an upgrade. To enable completion permanently, add the command to the

@@ -1,7 +1,7 @@
 // `petstore categories list`: lists the categories, searched and sorted locally because the service documents neither.
 import { Option } from 'commander';
 import type { Category } from '../../api/types.ts';
-import { actionHandler, PetstoreCommand } from '../../command.ts';
+import { actionHandler, PetstoreCommand, withChoices } from '../../command.ts';
 import type { Column, View } from '../../output/view.ts';
 import { FORMATS, READ_ERRORS } from '../../reference.ts';
 import type { Session } from '../../session.ts';
@@ -27,10 +27,13 @@ export const list = (): PetstoreCommand =>
   new PetstoreCommand('list')
     .alias('ls')
     .description('list all categories')
-    .addOption(new Option('--format <format>', 'output format').choices(FORMATS).default(undefined, 'table'))
+    .addOption(withChoices(new Option('--format <format>', 'output format'), FORMATS).default(undefined, 'table'))
     .option('--search <text>', 'show only categories whose name or description contains this text (case-insensitive)')
     .addOption(
-      new Option('--sort <field>', 'sort by a field').choices(['id', 'name']).default(undefined, "the service's order"),
+      withChoices(new Option('--sort <field>', 'sort by a field'), ['id', 'name']).default(
+        undefined,
+        "the service's order",
+      ),
     )
     .sections({
       notes: '`petstore categories import` reads the csv, tsv, json and ndjson formats.',
