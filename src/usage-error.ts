@@ -1,5 +1,5 @@
 // Converts commander's errors to usage errors: each names the mistake, and its hint the command or option that was meant.
-import type { Command, CommanderError, Option } from 'commander';
+import type { Argument, Command, CommanderError, Option } from 'commander';
 import { commandPath, rootOf } from './command.ts';
 import { closestMatch } from './did-you-mean.ts';
 import { PetstoreError } from './errors.ts';
@@ -17,6 +17,13 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   whoami: 'status',
 };
 
+/** What to pass for a missing value, by the placeholder of an option and the name of an argument. */
+const VALUE_HINTS: Readonly<Record<string, string>> = {
+  '<duration>': 'use a duration such as 30s or 2m',
+  file: 'pass a file, or - to read stdin',
+  path: 'pass a method and a path, for example GET categories',
+};
+
 /** Commander's error with the command that was being parsed, which program.ts adds. */
 export interface ParseError extends CommanderError {
   readonly command: Command;
@@ -24,16 +31,20 @@ export interface ParseError extends CommanderError {
 
 export function usageError({ code, message, command }: ParseError): PetstoreError {
   const { args } = command;
+  // Commander's messages contain the flags of options (`option '--name <name>' argument missing`) or one quoted word.
   const [flag = '', other = ''] = message.match(/--[\w-]+/g) ?? [];
   const word = /'(.*?)'/s.exec(message)?.[1] ?? '';
   // `-profile dog` is `-p rofile` to commander.
   const single = rootOf(command).context.args.find((arg) => flagsOf(command).includes(`-${arg}`));
-  if (single !== undefined) return unknownOptionError(command, single);
+  if (single !== undefined) return error(`unknown option "${single}"`, didYouMean(`-${single}`));
   switch (code) {
+    case 'commander.help':
+      return error(
+        `missing subcommand after \`${commandPath(command)}\``,
+        use(subcommandsOf(command).map((one) => one.name())),
+      );
     case 'commander.unknownCommand':
       return unknownCommandError(command, args);
-    case 'commander.help':
-      return error(`missing subcommand after \`${commandPath(command)}\``, use(subcommandsOf(command).map(nameOf)));
     case 'commander.unknownOption':
       return unknownOptionError(command, word);
     case 'commander.missingMandatoryOptionValue': {
@@ -42,40 +53,27 @@ export function usageError({ code, message, command }: ParseError): PetstoreErro
       if (mistyped !== undefined) return unknownOptionError(command, mistyped);
       return error(`${flag} is required`, args.length > 0 ? `use ${flag}` : `pass a name, for example ${flag} dog`);
     }
-    case 'commander.optionMissingArgument':
-      return error(`${flag} needs a value`, valueHint(command, flag));
-    case 'commander.missingArgument':
-      return error(`${word.toUpperCase()} is required`, argumentHint(command, word));
-    case 'commander.excessArguments':
-      return unexpectedArgumentError(command, args[command.registeredArguments.length] ?? '');
+    case 'commander.optionMissingArgument': {
+      const option = optionsOf(command).find(({ long }) => long === flag);
+      return error(`${flag} needs a value`, valueHint(command, option, option?.flags.replace(/^.* /, '')));
+    }
+    case 'commander.missingArgument': {
+      const argument = command.registeredArguments.find((one) => one.name() === word);
+      return error(`${word.toUpperCase()} is required`, valueHint(command, argument, word));
+    }
+    case 'commander.excessArguments': {
+      const extra = args[command.registeredArguments.length] ?? '';
+      return error(`unexpected argument "${extra}"`, extraArgumentHint(command, extra));
+    }
     case 'commander.conflictingOption':
       return error(`${flag} and ${other} cannot be combined`, 'use one of them');
-    case 'commander.invalidArgument':
-      return invalidChoiceError(message);
     default:
       return error(message.replace(/^error: /, ''), see(command));
   }
 }
 
-function error(message: string, hint: string): PetstoreError {
-  return new PetstoreError('usage', message, { hint });
-}
-
-function didYouMean(word: string): string {
-  return `did you mean \`${word}\`?`;
-}
-
-function see(command: Command): string {
-  return `see \`${commandPath(command)} --help\``;
-}
-
-function use(words: readonly string[]): string {
-  return `use ${formatChoices(words)}`;
-}
-
 function unknownOptionError(command: Command, word: string): PetstoreError {
   const known = flagsOf(command);
-  if (known.includes(`-${word}`)) return error(`unknown option "${word}"`, didYouMean(`-${word}`));
   // The text after `=` or after the letter of an option may be a key.
   const flag = word.startsWith('--') ? word.replace(/=.*$/s, '') : word.slice(0, 2);
   if (known.includes(flag)) return error(`${flag} takes no value`, `use ${flag} alone`);
@@ -84,16 +82,6 @@ function unknownOptionError(command: Command, word: string): PetstoreError {
   }
   const match = closestMatch(flag, known);
   return error(`unknown option "${flag}"`, match ? didYouMean(match) : see(command));
-}
-
-/** The options of the command and of its parents, hidden ones included. */
-function optionsOf(command: Command): readonly Option[] {
-  return [...command.options, ...(command.parent ? optionsOf(command.parent) : [])];
-}
-
-function flagsOf(command: Command): readonly string[] {
-  const visible = optionsOf(command).filter(({ hidden }) => !hidden);
-  return ['--help', ...visible.flatMap(({ long }) => long ?? [])];
 }
 
 /** @param words begin with the one that is no command of the group */
@@ -117,10 +105,6 @@ function commandHint(parent: Command, [word = '', ...rest]: readonly string[]): 
   return near.commands.length > 0 ? commandHint(near, rest) : didYouMean(commandPath(near));
 }
 
-function commandsBelow(command: Command): readonly Command[] {
-  return subcommandsOf(command).flatMap((one) => [one, ...commandsBelow(one)]);
-}
-
 /** The command whose name or alias is closest to the word. */
 function closestCommand(commands: readonly Command[], word: string): Command | undefined {
   const namesOf = (one: Command): string[] => [one.name(), ...one.aliases()];
@@ -128,23 +112,34 @@ function closestCommand(commands: readonly Command[], word: string): Command | u
   return commands.find((one) => match !== undefined && namesOf(one).includes(match));
 }
 
-function subcommandsOf(command: Command): readonly Command[] {
-  return command.createHelp().visibleCommands(command);
+function valueHint(command: Command, wanted: Option | Argument | undefined, kind = ''): string {
+  return wanted?.argChoices ? use(wanted.argChoices) : (VALUE_HINTS[kind] ?? see(command));
 }
 
-function nameOf(command: Command): string {
-  return command.name();
-}
-
-function unexpectedArgumentError(command: Command, word: string): PetstoreError {
+function extraArgumentHint(command: Command, word: string): string {
   const names = command.registeredArguments.map((one) => one.name());
-  const isText = (option: Option): boolean =>
+  const isTypedText = (option: Option): boolean =>
     option.required && !option.argChoices && command.getOptionValueSource(option.attributeName()) === 'cli';
-  let hint = see(command);
-  if (looksLikeKey(word)) hint = pipeKey(command);
-  else if (names.includes('file')) hint = 'import one file at a time';
-  else if (names.includes('name') || command.options.some(isText)) hint = 'quote a value that contains spaces';
-  return error(`unexpected argument "${word}"`, hint);
+  if (looksLikeKey(word)) return pipeKey(command);
+  if (names.includes('file')) return 'import one file at a time';
+  if (names.includes('name') || command.options.some(isTypedText)) return 'quote a value that contains spaces';
+  return see(command);
+}
+
+function error(message: string, hint: string): PetstoreError {
+  return new PetstoreError('usage', message, { hint });
+}
+
+function didYouMean(word: string): string {
+  return `did you mean \`${word}\`?`;
+}
+
+function see(command: Command): string {
+  return `see \`${commandPath(command)} --help\``;
+}
+
+function use(words: readonly string[]): string {
+  return `use ${formatChoices(words)}`;
 }
 
 // What was typed as a key is redacted when the error is printed.
@@ -152,24 +147,20 @@ function pipeKey(command: Command): string {
   return `pipe the key to ${commandPath(command) === 'petstore auth login' ? 'stdin' : '`petstore auth login`'}`;
 }
 
-function valueHint(command: Command, flag: string): string {
-  const option = optionsOf(command).find(({ long }) => long === flag);
-  if (option?.argChoices) return use(option.argChoices);
-  return option?.flags.endsWith('<duration>') ? 'use a duration such as 30s or 2m' : see(command);
+/** The options of the command and of its parents, hidden ones included. */
+function optionsOf(command: Command): readonly Option[] {
+  return [...command.options, ...(command.parent ? optionsOf(command.parent) : [])];
 }
 
-function argumentHint(command: Command, name: string): string {
-  const { argChoices } = command.registeredArguments.find((one) => one.name() === name) ?? {};
-  if (argChoices) return use(argChoices);
-  if (name === 'file') return 'pass a file, or - to read stdin';
-  return name === 'path' ? 'pass a method and a path, for example GET categories' : see(command);
+function flagsOf(command: Command): readonly string[] {
+  const visible = optionsOf(command).filter(({ hidden }) => !hidden);
+  return ['--help', ...visible.flatMap(({ long }) => long ?? [])];
 }
 
-// Commander: `option '--format <format>' argument 'x' is invalid. Allowed choices are a, b.`, or
-// `command-argument value 'x' is invalid for argument 'shell'. Allowed choices are a, b.`
-function invalidChoiceError(message: string): PetstoreError {
-  const [what = '', choices = ''] = message.replace(/\.$/, '').split('. Allowed choices are ');
-  const [, flag, value] = /(--[\w-]+).*?' argument '(.*)' is invalid$/s.exec(what) ?? [];
-  const [, word, argument] = /value '(.*)' is invalid for argument '(.*)'$/s.exec(what) ?? [];
-  return error(`invalid value "${value ?? word}" for ${flag ?? argument?.toUpperCase()}`, use(choices.split(', ')));
+function subcommandsOf(command: Command): readonly Command[] {
+  return command.createHelp().visibleCommands(command);
+}
+
+function commandsBelow(command: Command): readonly Command[] {
+  return subcommandsOf(command).flatMap((one) => [one, ...commandsBelow(one)]);
 }
