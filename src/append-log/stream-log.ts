@@ -8,45 +8,50 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Log, LogFormat } from './log.ts';
 import { parseJson, withChecksum, withoutChecksum } from './log.ts';
+import { ServerClock } from './server-clock.ts';
 import type { Reply, StateServer } from './state-server.ts';
 import { KEEPS_NOTHING, StateServerError, UNKNOWN_REPLY } from './state-server-error.ts';
 
-const APPEND = `
+// An entry is {id, {'t', time, 'r', text}}; the head of a rotated log is {id, {'t', time, 'r', text, 's', snapshot}}.
+const FUNCTIONS = `
+local function timeOf(entry) return entry[2][2] end
+local function textOf(entry) return entry[2][4] or '' end
+local function now()
+  local t = redis.call('TIME')
+  return string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
+end`;
+
+const APPEND = `${FUNCTIONS}
 local log, last, text, ttl, record = KEYS[1], unpack(ARGV, 1, 4)
-local t = redis.call('TIME')
-local stamp = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
-if last ~= '' and redis.call('EXISTS', log) == 0 then return {stamp, 'lost', 0, {}} end
-local from, known = '-', 'unknown'
+local time = now()
+if last ~= '' and redis.call('EXISTS', log) == 0 then return {time, 'lost', 0, {}} end
+local history, from = 'unknown', '-'
 if last ~= '' then
   local found = redis.call('XRANGE', log, last, last)
-  if #found == 1 and (found[1][2][4] or '') == text then from, known = '(' .. last, 'known' end
+  if #found == 1 and textOf(found[1]) == text then history, from = 'known', '(' .. last end
 end
 if record then
-  redis.call('XADD', log, '*', 't', stamp, 'r', record)
+  redis.call('XADD', log, '*', 't', time, 'r', record)
   if tonumber(ttl) > 0 then redis.call('PEXPIRE', log, ttl) end
 end
-return {stamp, known, redis.call('XLEN', log), redis.call('XRANGE', log, from, '+')}`;
+return {time, history, redis.call('XLEN', log), redis.call('XRANGE', log, from, '+')}`;
 
 // Puts a snapshot at the head. Later entries keep their ids, so readers that know them continue. A lost log begins
 // with the snapshot.
-const COMPACT = `
+const COMPACT = `${FUNCTIONS}
 local log, last, text, limit, ttl, snapshot = KEYS[1], unpack(ARGV, 1, 5)
 if redis.call('EXISTS', log) == 0 then
-  local t = redis.call('TIME')
-  local stamp = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
-  redis.call('XADD', log, '*', 't', stamp, 'r', '', 's', snapshot)
+  redis.call('XADD', log, '*', 't', now(), 'r', '', 's', snapshot)
 else
   if redis.call('XLEN', log) <= tonumber(limit) then return 0 end
   local rest = redis.call('XRANGE', log, last, '+')
-  if #rest == 0 or rest[1][1] ~= last or (rest[1][2][4] or '') ~= text then return 0 end
+  if #rest == 0 or rest[1][1] ~= last or textOf(rest[1]) ~= text then return 0 end
   redis.call('DEL', log)
-  redis.call('XADD', log, last, 't', rest[1][2][2], 'r', text, 's', snapshot)
+  redis.call('XADD', log, last, 't', timeOf(rest[1]), 'r', text, 's', snapshot)
   for i = 2, #rest do redis.call('XADD', log, rest[i][1], unpack(rest[i][2])) end
 end
 if tonumber(ttl) > 0 then redis.call('PEXPIRE', log, ttl) end
 return 1`;
-
-const LONGEST_TRIP_MS = 1000;
 
 export interface StreamOptions<State> {
   readonly server: StateServer;
@@ -75,8 +80,11 @@ interface Entry {
 /** The reply to APPEND. */
 interface Exchange {
   readonly serverMs: number;
-  /** Whether the server has the last entry that the reader knows; `lost`: it has no entry at all. */
-  readonly known: 'known' | 'unknown' | 'lost';
+  /**
+   * `known`: the server has the last entry that the reader knows, and `entries` are later ones. `unknown`: it has not, and
+   * `entries` are all. `lost`: it has no entry at all, and has appended nothing.
+   */
+  readonly history: 'known' | 'unknown' | 'lost';
   readonly length: number;
   readonly entries: readonly Entry[];
 }
@@ -85,28 +93,28 @@ interface Exchange {
 export class StreamLog<State> implements Log<State> {
   readonly #format: LogFormat<State, unknown>;
   readonly #options: StreamOptions<State>;
+  readonly #serverClock: ServerClock;
   readonly server: StateServer;
   #state: State;
-  #last = '';
-  // The text of that entry: after data loss, another one may get the same id in the same millisecond.
-  #text = '';
-  // When the state was last known to be complete.
-  #readAt = { monotonic: Number.NEGATIVE_INFINITY, wall: 0 };
-  #clockOffsetMs = 0;
-  /** By how much `clockOffsetMs` may be wrong, in milliseconds. */
-  offsetErrorMs = 0;
+  // The id alone does not identify it: after data loss, another entry may get the same one in the same millisecond.
+  #last: Entry | undefined;
 
   constructor(format: LogFormat<State, unknown>, options: StreamOptions<State>) {
     this.#format = format;
     this.#options = options;
+    this.#serverClock = new ServerClock(options.clock);
     this.server = options.server;
     this.#state = format.initial();
   }
 
   /** The server's clock minus ours according to its last reply, in milliseconds. */
   get clockOffsetMs(): number {
-    // A suspension moves the wall clock only forward, so a wall clock that is behind was set back after that reply.
-    return this.#clockOffsetMs + Math.max(0, -this.#jumpMs());
+    return this.#serverClock.offsetMs;
+  }
+
+  /** By how much `clockOffsetMs` may be wrong, in milliseconds. */
+  get offsetErrorMs(): number {
+    return this.#serverClock.errorMs;
   }
 
   cached(): State {
@@ -114,18 +122,7 @@ export class StreamLog<State> implements Log<State> {
   }
 
   freshState(): State | undefined {
-    const { clock, freshMs } = this.#options;
-    // If the wall clock moved against the monotonic one, the machine was suspended or its clock was set.
-    const passed = clock.monotonic() - this.#readAt.monotonic;
-    return passed <= freshMs && Math.abs(this.#jumpMs()) <= freshMs / 3 ? this.#state : undefined;
-  }
-
-  // How far the wall clock has moved ahead of the monotonic one since the state was read; negative if it was set back.
-  #jumpMs(): number {
-    const { clock } = this.#options;
-    const { monotonic, wall } = this.#readAt;
-    if (monotonic === Number.NEGATIVE_INFINITY) return 0;
-    return Math.round(clock.now() - wall - (clock.monotonic() - monotonic));
+    return this.#serverClock.isFresh(this.#options.freshMs) ? this.#state : undefined;
   }
 
   async refresh(): Promise<State> {
@@ -134,54 +131,54 @@ export class StreamLog<State> implements Log<State> {
   }
 
   /** May add the record twice after a lost reply. */
-  append(record: string): Promise<void> {
-    return this.#exchange(record);
+  async append(record: string): Promise<void> {
+    const length = await this.#exchange(withChecksum(record));
+    // Of all writers, only the one whose record makes the log this long rotates it.
+    if (length % this.#options.rotateAt === 0) await this.#compact();
   }
 
   /** Does nothing, since the connection belongs to the StateServer. */
   close(): void {}
 
-  async #exchange(record?: string, isSecond = false): Promise<void> {
-    const { key, ttlMs = 0, rotateAt, clock } = this.#options;
-    const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
-    const text = record === undefined ? undefined : withChecksum(record);
-    const args = [this.#last, this.#text, ttlMs, ...(text === undefined ? [] : [text])];
-    const { serverMs, known, length, entries } = readReply(await this.server.run(APPEND, key, args));
-    this.#readClock(serverMs, sentAt.wall, clock.now());
-    const isKept = known === 'lost' ? !isSecond : text === undefined || entries.at(-1)?.text === text;
-    if (!isKept) throw new StateServerError(KEEPS_NOTHING);
-    if (known === 'lost') {
+  // Appends the text, if there is one, and reduces the new entries. Returns the length of the log.
+  async #exchange(text?: string): Promise<number> {
+    let { sentAt, reply } = await this.#send(text);
+    if (reply.history === 'lost') {
       await this.#compact();
-      return this.#exchange(record, true);
+      ({ sentAt, reply } = await this.#send(text));
     }
-    this.#reduce(entries, known === 'unknown');
-    this.#readAt = sentAt;
-    // Of all writers, only the one whose record makes the log this long rotates it.
-    if (text !== undefined && length % rotateAt === 0) await this.#compact();
+    const { serverMs, history, length, entries } = reply;
+    const isKept = history !== 'lost' && (text === undefined || entries.at(-1)?.text === text);
+    if (!isKept) throw new StateServerError(KEEPS_NOTHING);
+    this.#serverClock.read(serverMs, sentAt);
+    if (history === 'known') this.#reduce(entries);
+    else this.#reduceFromHead(entries);
+    return length;
   }
 
-  // Skips a reply that took long, for example because the process was suspended.
-  #readClock(serverMs: number, sentAt: number, receivedAt: number): void {
-    const tripMs = Math.abs(receivedAt - sentAt);
-    if (tripMs > LONGEST_TRIP_MS && this.#readAt.monotonic > Number.NEGATIVE_INFINITY) return;
-    this.#clockOffsetMs = Math.round(serverMs - (sentAt + receivedAt) / 2);
-    this.offsetErrorMs = Math.ceil(tripMs / 2);
+  async #send(text: string | undefined) {
+    const { key, ttlMs = 0 } = this.#options;
+    const sentAt = this.#serverClock.moment;
+    const { id = '', text: lastText = '' } = this.#last ?? {};
+    const args = [id, lastText, ttlMs, ...(text === undefined ? [] : [text])];
+    return { sentAt, reply: readReply(await this.server.run(APPEND, key, args)) };
   }
 
-  #reduce(entries: readonly Entry[], fromHead: boolean): void {
-    const before = this.#last === '' ? undefined : this.#state;
-    if (fromHead) {
-      this.#state = this.#format.initial();
-      this.#last = '';
-    }
+  #reduceFromHead(entries: readonly Entry[]): void {
+    const before = this.#last && this.#state;
+    this.#state = this.#format.initial();
+    this.#last = undefined;
+    this.#reduce(entries);
+    if (before) this.#options.onReset?.(before, this.#options.clock.now() + this.clockOffsetMs);
+  }
+
+  #reduce(entries: readonly Entry[]): void {
     for (const entry of entries) {
       // Skip entries that the reply to a concurrent call has contained.
-      if (this.#last !== '' && !isLater(entry.id, this.#last)) continue;
-      this.#last = entry.id;
-      this.#text = entry.text;
+      if (this.#last && !isLater(entry, this.#last)) continue;
+      this.#last = entry;
       this.#apply(entry);
     }
-    if (fromHead && before) this.#options.onReset?.(before, this.#options.clock.now() + this.clockOffsetMs);
   }
 
   #apply({ at, text, snapshot }: Entry): void {
@@ -194,24 +191,25 @@ export class StreamLog<State> implements Log<State> {
     this.#state = this.#format.initial();
     const records = parseJson(record);
     if (!Array.isArray(records)) return;
-    for (const one of records) if (typeof one === 'string') this.#format.apply(this.#state, one);
+    for (const one of records) this.#format.apply(this.#state, String(one));
   }
 
   async #compact(): Promise<void> {
     const { key, ttlMs = 0, rotateAt } = this.#options;
     const snapshot = withChecksum(JSON.stringify([...this.#format.snapshot(this.#state)]));
-    await this.server.run(COMPACT, key, [this.#last, this.#text, rotateAt - 1, ttlMs, snapshot]);
+    const { id = '', text = '' } = this.#last ?? {};
+    await this.server.run(COMPACT, key, [id, text, rotateAt - 1, ttlMs, snapshot]);
   }
 }
 
 /** @throws StateServerError if the reply has another shape than the script returns */
 function readReply(reply: Reply): Exchange {
-  const [time, known, length, entries] = Array.isArray(reply) ? (reply as readonly Reply[]) : [];
-  const isKnown = known === 'known' || known === 'unknown' || known === 'lost';
-  if (typeof time !== 'string' || !/^\d{1,15}$/.test(time) || !isKnown || typeof length !== 'number')
+  const [time, history, length, entries] = Array.isArray(reply) ? (reply as readonly Reply[]) : [];
+  const isHistory = history === 'known' || history === 'unknown' || history === 'lost';
+  if (typeof time !== 'string' || !/^\d{1,15}$/.test(time) || !isHistory || typeof length !== 'number')
     throw new StateServerError(UNKNOWN_REPLY);
   if (!Array.isArray(entries)) throw new StateServerError(UNKNOWN_REPLY);
-  return { serverMs: Number(time), known, length, entries: entries.map(readEntry) };
+  return { serverMs: Number(time), history, length, entries: entries.map(readEntry) };
 }
 
 function readEntry(entry: Reply): Entry {
@@ -219,13 +217,13 @@ function readEntry(entry: Reply): Entry {
   if (typeof id !== 'string' || !/^\d+-\d+$/.test(id) || !Array.isArray(fields))
     throw new StateServerError(UNKNOWN_REPLY);
   // Another program may have added entries of other fields.
-  const [, at, , text, , snapshot] = fields.map((field) => (typeof field === 'string' ? field : ''));
-  return { id, at: at ?? '', text: text ?? '', snapshot };
+  const [, at = '', , text = '', , snapshot] = fields.map((field) => (typeof field === 'string' ? field : ''));
+  return { id, at, text, snapshot };
 }
 
-function isLater(a: string, b: string): boolean {
-  const [aTime = 0, aCount = 0] = a.split('-').map(Number);
-  const [bTime = 0, bCount = 0] = b.split('-').map(Number);
+function isLater(a: Entry, b: Entry): boolean {
+  const [aTime = 0, aCount = 0] = a.id.split('-').map(Number);
+  const [bTime = 0, bCount = 0] = b.id.split('-').map(Number);
   return aTime > bTime || (aTime === bTime && aCount > bCount);
 }
 

@@ -7,8 +7,8 @@ type Entry = readonly [id: string, fields: readonly string[]];
 type Reply = string | number | readonly (string | number | readonly Entry[])[];
 
 /** The SHA-1 of the two scripts. */
-const APPEND = '2b599e122ee98bc4d981835f3b0bcdfb769a9546';
-const COMPACT = 'd412e56997cc62414f23e62d0c327097f0fd07d1';
+const APPEND = '939fd84494f5eb7e453ecd4e95d850034d56c558';
+const COMPACT = '7afb8a04db6ea29e7208ba6cc177a34b724e7373';
 /** The time until all machines use it again after an outage, milliseconds. */
 const SETTLED_AFTER_MS = 10_000;
 

@@ -1,0 +1,63 @@
+// The clock of a state server, according to its replies, and the age of the last one.
+import type { Clock } from '../clock.ts';
+
+// A reply that took longer does not show the server's time: the process may have been suspended.
+const LONGEST_TRIP_MS = 1000;
+
+/** A time of this machine by both of its clocks, in milliseconds. */
+interface Moment {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+export class ServerClock {
+  readonly #clock: Clock;
+  /** When the last request with a reply was sent. */
+  #sentAt: Moment | undefined;
+  #offsetMs = 0;
+  /** By how much `offsetMs` may be wrong, in milliseconds. */
+  #errorMs = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The present. */
+  get moment(): Moment {
+    return { monotonic: this.#clock.monotonic(), wall: this.#clock.now() };
+  }
+
+  /** Reads the server's time in a reply that has just arrived. */
+  read(serverMs: number, sentAt: Moment): void {
+    const receivedAt = this.#clock.now();
+    const tripMs = Math.abs(receivedAt - sentAt.wall);
+    if (tripMs <= LONGEST_TRIP_MS || !this.#sentAt) {
+      this.#offsetMs = Math.round(serverMs - (sentAt.wall + receivedAt) / 2);
+      this.#errorMs = Math.ceil(tripMs / 2);
+    }
+    this.#sentAt = sentAt;
+  }
+
+  /** The server's clock minus ours, in milliseconds. */
+  get offsetMs(): number {
+    // A suspension moves the wall clock only forward, so a wall clock that is behind was set back after the last reply.
+    return this.#offsetMs + Math.max(0, -this.#jumpMs);
+  }
+
+  get errorMs(): number {
+    return this.#errorMs;
+  }
+
+  /** Whether the last request was sent in the last `ms` milliseconds, and this machine was neither suspended nor its clock set. */
+  isFresh(ms: number): boolean {
+    if (!this.#sentAt) return false;
+    return this.#clock.monotonic() - this.#sentAt.monotonic <= ms && Math.abs(this.#jumpMs) <= ms / 3;
+  }
+
+  // How far the wall clock has moved ahead of the monotonic one since the last request; negative if it was set back.
+  get #jumpMs(): number {
+    if (!this.#sentAt) return 0;
+    const { monotonic, wall } = this.moment;
+    return Math.round(wall - this.#sentAt.wall - (monotonic - this.#sentAt.monotonic));
+  }
+}
