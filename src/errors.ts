@@ -107,8 +107,8 @@ export class PetstoreError extends Error {
 }
 
 /** @internal Returns a copy with another message and, if given, another hint, which replaces the command too. */
-export function rephrase(error: PetstoreError, message: string, hint?: string): PetstoreError {
-  return new PetstoreError(error.kind, message, { ...error.details, ...(hint && { hint, command: undefined }) });
+export function rephrase(error: PetstoreError, message: string, hint?: Hint): PetstoreError {
+  return new PetstoreError(error.kind, message, { ...error.details, ...(hint && { command: undefined, ...hint }) });
 }
 
 /** @internal The system's own words for the code of an error, for example "connection refused" for ECONNREFUSED. */

@@ -33,10 +33,11 @@ export async function reportError(error: unknown, context: Context, options: Rep
  */
 export function completeHint(error: PetstoreError, context: Context, profile: string | undefined): PetstoreError {
   const { kind, message } = error;
+  const shown = (words: string): string => (kind === 'usage' ? withoutTypedKeys(words, context.args) : words);
   const { hint, command } = error.details;
-  const full = command ? `run ${formatCommand(command, profile, context)} to ${hint}` : hint;
-  if (kind !== 'usage') return rephrase(error, message, full);
-  return rephrase(error, withoutTypedKeys(message, context.args), full && withoutTypedKeys(full, context.args));
+  const text = command ? `run ${formatCommand(command, profile, context)} to ${hint}` : hint;
+  if (text === undefined) return rephrase(error, shown(message));
+  return rephrase(error, shown(message), { hint: shown(text) });
 }
 
 function textLines(error: PetstoreError, red: (text: string) => string): string {

@@ -6,7 +6,7 @@ import type { Hint } from './errors.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
 import type { Credentials } from './profiles/credentials.ts';
-import { definedOverrides, resolveCredentials } from './profiles/credentials.ts';
+import { definedOverrides, loginHint, resolveCredentials } from './profiles/credentials.ts';
 import { configDir, sandboxDataFile, stateDir, stateDirIfAny } from './profiles/paths.ts';
 import { Progress } from './progress.ts';
 import type { GlobalOptions } from './reference.ts';
@@ -166,7 +166,7 @@ class Service {
 function keyHint({ profile, keySource, keyCommand }: Credentials): Hint {
   if (keySource === 'environment') return { hint: 'set PETSTORE_API_KEY to a valid key' };
   if (keyCommand) return { hint: `make ${keyCommand.source} print a valid key` };
-  return { hint: 'save a valid key', command: ['auth', 'login', '-p', profile] };
+  return loginHint(profile);
 }
 
 /** Opens something when it is first called. */

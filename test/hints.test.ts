@@ -112,7 +112,7 @@ test.each<Row>([
     nothing,
     'auth login -p ci',
     3,
-    'run `petstore auth login -p ci --url https://HOST/v1`',
+    'run `petstore auth login -p ci --url https://HOST/v1` to save a base URL and a key',
   ],
   [
     'an unknown profile',
@@ -212,7 +212,7 @@ test.each<[...Row, shows: RegExp]>([
     nothing,
     'auth login -p sandbox',
     2,
-    'run `petstore categories list -p sandbox`',
+    'run `petstore categories list -p sandbox` to use it',
     /No categories found/,
   ],
   [

@@ -57,9 +57,9 @@ function failureOf(request: HttpRequest, response: HttpResponse): PetstoreError 
   const failure = responseError(request, response);
   const { message } = failure;
   if (response.status === 404 && request.path.startsWith('/v1/'))
-    return rephrase(failure, message, 'leave out /v1, in which the base URL ends');
+    return rephrase(failure, message, { hint: 'leave out /v1, in which the base URL ends' });
   if (response.status === 415 && request.body === undefined)
-    return rephrase(failure, message, 'pass a JSON body with --data');
+    return rephrase(failure, message, { hint: 'pass a JSON body with --data' });
   return failure;
 }
 

@@ -127,7 +127,7 @@ async function checkStateServer(session: Session): Promise<CheckResult> {
     return warning(`${detail}; it may delete the quota (${policy})`, 'set `maxmemory-policy noeviction` on the server');
   } catch (error) {
     if (!(error instanceof PetstoreError) || error.hint !== WHEN_AVAILABLE) throw error;
-    throw rephrase(error, error.message, 'start the state server, or correct PETSTORE_STATE_URL');
+    throw rephrase(error, error.message, { hint: 'start the state server, or correct PETSTORE_STATE_URL' });
   }
 }
 
@@ -177,12 +177,12 @@ async function checkConnection(session: Session, found: Found): Promise<CheckRes
 /** Adds the failed step to the error of a request, and a hint that does not suggest `petstore doctor` again. */
 function connectionError(error: PetstoreError, { profile, urlSource }: Credentials): PetstoreError {
   if (error.hint === CHECK_URL.hint) {
-    const hint = urlSource === 'environment' ? 'correct PETSTORE_BASE_URL' : loginHint(profile, true);
+    const hint = urlSource === 'environment' ? { hint: 'correct PETSTORE_BASE_URL' } : loginHint(profile, true);
     return rephrase(error, error.message, hint);
   }
   if (!(error.cause instanceof TransportError)) return error;
   const { code = '', reason, requestSent } = error.cause;
-  const at = (step: string, hint: string): PetstoreError => rephrase(error, `${error.message} (${step})`, hint);
+  const at = (step: string, hint: string): PetstoreError => rephrase(error, `${error.message} (${step})`, { hint });
   const offline = error.hint === CHECK_NETWORK ? CHECK_NETWORK : undefined;
   if (/^(?:ENOTFOUND|EAI_)/.test(code)) return at('DNS', offline ?? 'check the host name in the base URL');
   if (reason === 'connect' || (reason === 'timeout' && !requestSent)) {

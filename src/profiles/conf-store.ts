@@ -170,11 +170,10 @@ function parseSettings(text: string, path: string): Record<string, unknown> {
 
 function damagedFileError(path: string, what: string): PetstoreError {
   const profile = /profile-([^/\\]+)\.json$/.exec(path)?.[1];
-  return new PetstoreError('storage', `"${escapeControls(path)}" ${what}`, {
-    hint: profile
-      ? `run \`petstore auth logout -p ${profile} --delete\` to delete the profile`
-      : `run \`petstore auth switch ${FIRST_ACTIVE}\` to set the active profile again`,
-  });
+  const hint = profile
+    ? { hint: 'delete the profile', command: ['auth', 'logout', '-p', profile, '--delete'] }
+    : { hint: 'set the active profile again', command: ['auth', 'switch', FIRST_ACTIVE] };
+  return new PetstoreError('storage', `"${escapeControls(path)}" ${what}`, hint);
 }
 
 // Converts errors of the file system to PetstoreError `storage`.

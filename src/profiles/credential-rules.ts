@@ -1,4 +1,5 @@
 // The rules for base URLs (https, or http on loopback, ending in /v1) and API keys (printable ASCII without spaces).
+import type { Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 
 export interface BaseUrl {
@@ -65,11 +66,11 @@ export const LONGEST_KEY = 4096;
  * @param source where the key comes from; nothing for the prompt
  * @throws PetstoreError `auth` that never contains the key
  */
-export function checkKey(key: unknown, source = '', hint?: string): string {
+export function checkKey(key: unknown, source = '', hint?: Hint): string {
   const isText = typeof key === 'string';
   const problem = isText ? keyProblem(key) : key === undefined ? 'is missing' : 'is not a string';
   if (isText && problem === undefined) return key;
-  throw new PetstoreError('auth', `the API key ${source && `from ${source} `}${problem}`, { hint });
+  throw new PetstoreError('auth', `the API key ${source && `from ${source} `}${problem}`, hint);
 }
 
 function keyProblem(key: string): string | undefined {

@@ -1,6 +1,7 @@
 // Finds the base URL and API key of a command (docs/cli.md, precedence).
 
 import type { Environment } from '../context.ts';
+import type { Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import type { ProfileStore } from './conf-store.ts';
 import type { BaseUrl } from './credential-rules.ts';
@@ -153,10 +154,10 @@ export function findUrl({ profile, env, stored }: SelectedProfile): FoundUrl {
   if ('url' in parsed) return { ...parsed, urlSource: 'stored' };
   const login = loginHint(profile, true);
   if (stored?.url !== undefined) {
-    throw new PetstoreError('auth', `the base URL of profile "${profile}" ${parsed.problem}`, { hint: login });
+    throw new PetstoreError('auth', `the base URL of profile "${profile}" ${parsed.problem}`, login);
   }
-  const hint = keyVariable(env) === undefined ? login : `set ${URL_VARIABLE}`;
-  throw new PetstoreError('auth', `profile "${profile}" has no base URL`, { hint });
+  const hint = keyVariable(env) === undefined ? login : { hint: `set ${URL_VARIABLE}` };
+  throw new PetstoreError('auth', `profile "${profile}" has no base URL`, hint);
 }
 
 /** @throws PetstoreError `auth` if there is no valid key for the URL */
@@ -165,12 +166,13 @@ export function findKey({ profile, env, stored }: SelectedProfile, { origin, url
   if (profile === SANDBOX) return { keySource: 'sandbox' };
   if (own) return own;
   const source = `profile "${profile}"`;
-  const hint = urlSource === 'environment' ? `set ${KEY_VARIABLE} to a key for ${origin}` : loginHint(profile);
-  if (!stored || !hasKey(stored)) throw new PetstoreError('auth', `${source} has no API key`, { hint });
+  const hint =
+    urlSource === 'environment' ? { hint: `set ${KEY_VARIABLE} to a key for ${origin}` } : loginHint(profile);
+  if (!stored || !hasKey(stored)) throw new PetstoreError('auth', `${source} has no API key`, hint);
   if (stored.origin !== origin) {
     const itsHost = stored.origin ?? 'an unknown host';
     const message = `the API key of ${source} is for ${itsHost} and is not sent to ${origin}`;
-    throw new PetstoreError('auth', message, { hint });
+    throw new PetstoreError('auth', message, hint);
   }
   if (stored.keyCommand !== undefined) {
     const keyCommand = { line: stored.keyCommand, source: `the key command from ${source}` };
@@ -183,12 +185,14 @@ export function findKey({ profile, env, stored }: SelectedProfile, { origin, url
 function environmentKey(env: Environment): FoundKey | undefined {
   const { [KEY_VARIABLE]: key, [KEY_COMMAND_VARIABLE]: line } = env;
   const hint = `set ${KEY_VARIABLE} to the key without spaces or line breaks`;
-  if (key !== undefined) return { key: checkKey(key, KEY_VARIABLE, hint), keySource: 'environment' };
+  if (key !== undefined) return { key: checkKey(key, KEY_VARIABLE, { hint }), keySource: 'environment' };
   if (line === undefined) return undefined;
   return { keyCommand: { line, source: KEY_COMMAND_VARIABLE }, keySource: 'command' };
 }
 
-/** The command that saves a key, and a URL where there is none. */
-export function loginHint(profile: string, withUrl = false): string {
-  return `run \`petstore auth login -p ${profile}${withUrl ? ' --url https://HOST/v1' : ''}\``;
+/** How to save a key, and a URL where there is none. */
+export function loginHint(profile: string, withUrl = false): Hint {
+  const command = ['auth', 'login', '-p', profile];
+  if (!withUrl) return { hint: 'save a valid key', command };
+  return { hint: 'save a base URL and a key', command: [...command, '--url', 'https://HOST/v1'] };
 }

@@ -57,7 +57,7 @@ const unknownHost = () => at('https://nowhere.invalid/v1');
 const withState = (url: string) => ({ ...at(url), PETSTORE_STATE_URL: 'redis://127.0.0.1:9' });
 const named = (name: string) => () => ({ PETSTORE_PROFILE: name });
 const proxied = (proxy: string) => ({ ...at('https://pets.example/v1'), HTTPS_PROXY: proxy });
-const LOGIN = 'run `petstore auth login -p production --url https://HOST/v1`';
+const LOGIN = 'run `petstore auth login -p production --url https://HOST/v1` to save a base URL and a key';
 const UNAUTHORIZED = { status: 401, body: { code: 'unauthorized', message: 'No.', status: 401 } };
 const NOT_FOUND = { status: 404, body: {} };
 

@@ -69,7 +69,7 @@ test.each([
   const damage = expect.objectContaining({
     kind: 'storage',
     message: expect.stringMatching(/^(?!.*secret-key).*profile-production\.json/),
-    hint: expect.stringContaining('`petstore auth logout -p production --delete`'),
+    details: expect.objectContaining({ command: ['auth', 'logout', '-p', 'production', '--delete'] }),
   });
   expect(() => store.get('production')).toThrow(damage);
   expect(() => store.save('production', PROFILE)).toThrow(damage);

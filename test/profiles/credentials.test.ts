@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import type { ProfileStore } from '../../src/profiles/conf-store.ts';
 import { openConfStore } from '../../src/profiles/conf-store.ts';
 import { resolveCredentials } from '../../src/profiles/credentials.ts';
+import { completeHint } from '../../src/report-error.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { world } from '../support/world.ts';
 
@@ -100,10 +101,11 @@ test.each(['https://a.example:8443/v1', 'https://a.example.evil.example/v1', 'ht
 
 const rejected = (kind: string) => async (profile: string | undefined, env: object, message: string, hint: string) => {
   const error = { kind, message: expect.stringContaining(message), hint: expect.stringContaining(hint) };
-  await expect(resolve({ ...env }, profile)).rejects.toMatchObject(error);
+  const thrown = await resolve({ ...env }, profile).catch((caught) => caught);
+  expect(completeHint(thrown, world([]), undefined)).toMatchObject(error);
 };
 
-const LOGIN = 'run `petstore auth login -p staging --url https://HOST/v1`';
+const LOGIN = 'run `petstore auth login -p staging --url https://HOST/v1` to save a base URL and a key';
 const STAGING = { PETSTORE_PROFILE: 'staging' };
 const KEY_AS_PROFILE = { PETSTORE_PROFILE: 'sk_live_0123456789' };
 
@@ -113,7 +115,7 @@ test.each([
   ['malformed', 'from profile "malformed" contains a space'],
   ['keyless', 'profile "keyless" has no API key'],
 ])('the saved profile "%s" is rejected, with the hint to log in again: %s', (profile, message) =>
-  rejected('auth')(profile, BOTH, message, `run \`petstore auth login -p ${profile}\``),
+  rejected('auth')(profile, BOTH, message, `run \`petstore auth login -p ${profile}\` to save a valid key`),
 );
 
 test.each([

@@ -53,7 +53,8 @@ const loginAction: Action<LoginOptions, LoginResult> = {
     const profile = requestedProfile(env, profileOption)?.name ?? store.active();
     if (profile === SANDBOX) {
       throw new PetstoreError('usage', 'profile "sandbox" needs no login', {
-        hint: 'run `petstore categories list -p sandbox`',
+        hint: 'use it',
+        command: ['categories', 'list', '-p', 'sandbox'],
       });
     }
     const stored = store.get(profile);
@@ -115,7 +116,7 @@ function givenUrl(env: Environment, stored?: StoredProfile, option?: string): En
 
 async function askForUrl(session: Session, profile: string): Promise<Entered<BaseUrl>> {
   if (!session.context.stdin.isTTY) {
-    throw new PetstoreError('auth', `profile "${profile}" has no base URL`, { hint: loginHint(profile, true) });
+    throw new PetstoreError('auth', `profile "${profile}" has no base URL`, loginHint(profile, true));
   }
   const { createQuestion } = await import('../../output/prompt.ts');
   const question = createQuestion(session.context, {
@@ -133,7 +134,7 @@ async function readKey(session: Session, profile: string): Promise<Entered<strin
       await session.notice('Reading the key from stdin; for a hidden prompt, run `winpty petstore auth login`');
     }
     const key = (await firstLine(session)).trim();
-    return { value: checkKey(key, 'stdin', 'pipe only the key: printable ASCII without spaces') };
+    return { value: checkKey(key, 'stdin', { hint: 'pipe only the key: printable ASCII without spaces' }) };
   }
   const { createQuestion } = await import('../../output/prompt.ts');
   const question = createQuestion(session.context, {
@@ -190,7 +191,7 @@ async function askAgain<T>(rejected: Entered<T>, error: PetstoreError): Promise<
 }
 
 function nothingSaved(error: PetstoreError, hint?: string): PetstoreError {
-  return rephrase(error, `nothing was saved: ${error.message}`, hint);
+  return rephrase(error, `nothing was saved: ${error.message}`, hint === undefined ? undefined : { hint });
 }
 
 export const login = (): PetstoreCommand =>

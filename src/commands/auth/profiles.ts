@@ -39,10 +39,11 @@ const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
     const profile = requested?.name ?? store.active();
     if (profile === SANDBOX) {
       throw new PetstoreError('usage', 'profile "sandbox" has a built-in key, which cannot be removed', {
-        hint: 'run `petstore auth logout PROFILE` to log out of another profile',
+        hint: 'log out of another profile',
+        command: ['auth', 'logout', '-p', 'PROFILE'],
       });
     }
-    checkExists(profile, store.names(), requested?.source, 'run `petstore auth status` to list the profiles');
+    checkExists(profile, store.names(), requested?.source, { hint: 'use one of them' });
     if (!options.delete) return { profile, removed: store.removeKey(profile), deleted: false };
     const deleted = store.remove(profile);
     return { profile, removed: deleted, deleted };
