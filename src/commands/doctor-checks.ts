@@ -11,7 +11,7 @@ import { CHECK_NETWORK, CHECK_URL } from '../http/request-errors.ts';
 import type { HttpResponse } from '../http/types.ts';
 import { TransportError } from '../http/types.ts';
 import type { Credentials, FoundUrl } from '../profiles/credentials.ts';
-import { environmentSuffices, findUrl, loginHint, requestedProfile, selectProfile } from '../profiles/credentials.ts';
+import { findUrl, loginHint, overridesAll, readRequest, selectProfile } from '../profiles/credentials.ts';
 import { SANDBOX } from '../profiles/store.ts';
 import { maskKey } from '../redact.ts';
 import { completeHint } from '../report-error.ts';
@@ -56,7 +56,7 @@ export function definitions(session: Session): readonly CheckDefinition[] {
   const { env, nodeVersion } = session.context;
   const { profile } = session.options;
   const isSandbox = (profile ?? env['PETSTORE_PROFILE']) === SANDBOX;
-  const isFromEnvironment = profile === undefined && environmentSuffices(env);
+  const isFromEnvironment = overridesAll(readRequest(env, profile));
   const skipReason = isSandbox ? SANDBOX_NEEDS_NONE : isFromEnvironment ? FROM_ENVIRONMENT : undefined;
   const checkConfig = () => checkDirectory(session, session.configDir(), 'PETSTORE_CONFIG_DIR');
   const checkState = () => checkDirectory(session, session.stateDir(), 'PETSTORE_STATE_DIR');
@@ -133,14 +133,15 @@ async function checkStateServer(session: Session): Promise<CheckResult> {
 
 /** @throws PetstoreError `usage` if there is no profile of that name, `storage` */
 async function describeProfile({ context: { env }, options, profiles }: Session): Promise<CheckResult> {
-  const { profile } = await selectProfile(env, options.profile, profiles);
-  const requested = requestedProfile(env, options.profile);
-  return ok(`${profile} (${requested ? `from ${requested.source ?? '--profile'}` : 'active'})`);
+  const request = readRequest(env, options.profile);
+  const { profile } = await selectProfile(request, profiles);
+  const source = request.profile === undefined ? 'active' : `from ${request.profileVariable ?? '--profile'}`;
+  return ok(`${profile} (${source})`);
 }
 
 /** @throws PetstoreError `auth` or `usage` if there is no valid URL */
 async function checkUrl({ context, options, profiles }: Session, found: Found): Promise<CheckResult> {
-  found.url = findUrl(await selectProfile(context.env, options.profile, profiles));
+  found.url = findUrl(await selectProfile(readRequest(context.env, options.profile), profiles));
   const { url, urlSource } = found.url;
   if (url === undefined) return skipped(SANDBOX_NEEDS_NONE);
   return ok(`${url}${urlSource === 'environment' ? ' (from the environment)' : ''}`);

@@ -15,50 +15,85 @@ import { BUILT_IN, checkExists, checkProfileName, FIRST_ACTIVE, hasKey, SANDBOX 
 type UrlSource = 'environment' | 'stored' | 'sandbox';
 type KeySource = 'environment' | 'stored' | 'command' | 'sandbox';
 
+/** The base URL of a command; the sandbox has none. */
+export interface FoundUrl extends Partial<BaseUrl> {
+  readonly urlSource: UrlSource;
+}
+
+/** The API key of a command, or the key command that prints it; neither for the sandbox. */
+export interface FoundKey {
+  readonly key?: string;
+  readonly keySource: KeySource;
+  /** `source` has the command: a profile or a variable. */
+  readonly keyCommand?: { readonly line: string; readonly source: string };
+}
+
 /** Base URL and API key of a command. For the embedded sandbox the base URL is `sandbox:` and the data file. */
-export interface Credentials {
+export interface Credentials extends FoundKey {
   readonly profile: string;
   /** Ends in `/v1`, without a trailing slash. */
   readonly baseUrl: string;
   readonly urlSource: UrlSource;
   /** Never printed or saved; empty for the embedded sandbox, which creates its own. */
   readonly key: string;
-  readonly keySource: KeySource;
-  readonly keyCommand?: KeyCommand | undefined;
-}
-
-/** The command that prints the key, and what has it: a profile or a variable. */
-interface KeyCommand {
-  readonly line: string;
-  readonly source: string;
-}
-
-/** The profile of a command, with everything that its URL and key may come from. */
-export interface SelectedProfile {
-  readonly profile: string;
-  /** Empty if the profile was named by `--profile`, which overrides the environment. */
-  readonly env: Environment;
-  /** Not read if the environment provides URL and key. */
-  readonly stored?: StoredProfile | undefined;
-}
-
-/** The sandbox has no URL. */
-export interface FoundUrl extends Partial<BaseUrl> {
-  readonly urlSource: UrlSource;
-}
-
-/** Without a key for the sandbox, and if a key command prints it. */
-export interface FoundKey {
-  readonly key?: string;
-  readonly keySource: KeySource;
-  readonly keyCommand?: KeyCommand;
 }
 
 const PROFILE_VARIABLE = 'PETSTORE_PROFILE';
+const URL_VARIABLE = 'PETSTORE_BASE_URL';
 const KEY_VARIABLE = 'PETSTORE_API_KEY';
 const KEY_COMMAND_VARIABLE = 'PETSTORE_API_KEY_COMMAND';
-const URL_VARIABLE = 'PETSTORE_BASE_URL';
-const OVERRIDES: readonly string[] = [KEY_VARIABLE, KEY_COMMAND_VARIABLE, URL_VARIABLE];
+
+/** The values of the variables that override what a profile has saved. */
+interface Overrides {
+  readonly url?: string | undefined;
+  readonly key?: string | undefined;
+  readonly keyCommand?: string | undefined;
+}
+
+/** What the command line and the environment ask for. */
+export interface CredentialRequest extends Overrides {
+  /** The profile named by `--profile` or PETSTORE_PROFILE; its name may be invalid. */
+  readonly profile?: string | undefined;
+  /** PETSTORE_PROFILE, if it named the profile. */
+  readonly profileVariable?: string | undefined;
+}
+
+/** @param profileOption the value of `--profile`, which overrides all variables */
+export function readRequest(env: Environment, profileOption: string | undefined): CredentialRequest {
+  if (profileOption !== undefined) return { profile: profileOption };
+  // An empty name counts as unset.
+  const profile = env[PROFILE_VARIABLE] || undefined;
+  return {
+    profile,
+    profileVariable: profile && PROFILE_VARIABLE,
+    url: env[URL_VARIABLE],
+    key: env[KEY_VARIABLE],
+    keyCommand: env[KEY_COMMAND_VARIABLE],
+  };
+}
+
+/** The variable that overrides saved keys, if one is set. */
+export function keyVariable({ key, keyCommand }: Overrides): string | undefined {
+  if (key !== undefined) return KEY_VARIABLE;
+  return keyCommand === undefined ? undefined : KEY_COMMAND_VARIABLE;
+}
+
+/** Whether both URL and key are overridden, so that no profile is read. */
+export function overridesAll(overrides: Overrides): boolean {
+  return overrides.url !== undefined && keyVariable(overrides) !== undefined;
+}
+
+/** The variables that are set but overridden by `--profile`. */
+export function definedOverrides(env: Environment): readonly string[] {
+  return [KEY_VARIABLE, KEY_COMMAND_VARIABLE, URL_VARIABLE].filter((name) => env[name] !== undefined);
+}
+
+/** The variables that override the active profile; the sandbox uses neither a key nor a URL alone. */
+export function overridingVariables(env: Environment, active: string): readonly string[] {
+  const named = env[PROFILE_VARIABLE] ? [PROFILE_VARIABLE] : [];
+  const usesNone = active === SANDBOX && !overridesAll(readRequest(env, undefined));
+  return usesNone ? named : [...named, ...definedOverrides(env)];
+}
 
 /** Not called if the environment provides URL and key. */
 type OpenStore = () => Promise<ProfileStore>;
@@ -69,7 +104,7 @@ export async function resolveCredentials(
   profileOption: string | undefined,
   openStore: OpenStore,
 ): Promise<Credentials> {
-  const selected = await selectProfile(context.env, profileOption, openStore);
+  const selected = await selectProfile(readRequest(context.env, profileOption), openStore);
   const { profile } = selected;
   const found = findUrl(selected);
   const { url: baseUrl = `sandbox:${sandboxDataFile(stateDir(context))}`, urlSource } = found;
@@ -80,73 +115,44 @@ export async function resolveCredentials(
   return { profile, baseUrl, urlSource, key: printed, keySource, keyCommand };
 }
 
-/**
- * @param profileOption the value of `--profile`
- * @throws PetstoreError `usage` for an invalid or unknown profile, `storage`
- */
-export async function selectProfile(
-  environment: Environment,
-  profileOption: string | undefined,
-  openStore: OpenStore,
-): Promise<SelectedProfile> {
-  const profile = await usedProfile(environment, profileOption, openStore);
-  const env = profileOption === undefined ? environment : {};
-  // A sandbox that was named ignores the environment, too.
-  if (profile === SANDBOX) return { profile, env: requestedProfile(env, profileOption) ? {} : env };
-  return { profile, env, stored: environmentSuffices(env) ? undefined : (await openStore()).get(profile) };
+/** The profile of a command, with everything that its URL and key may come from. */
+export interface SelectedProfile {
+  readonly profile: string;
+  readonly overrides: Overrides;
+  /** Not read if everything is overridden. */
+  readonly stored?: StoredProfile | undefined;
 }
 
-/** The profile of a command; throws as `selectProfile` does. */
-export async function usedProfile(env: Environment, profileOption: string | undefined, openStore: OpenStore) {
-  const requested = requestedProfile(env, profileOption);
-  const isComplete = profileOption === undefined && environmentSuffices(env);
-  const profile = requested?.name ?? (isComplete ? FIRST_ACTIVE : (await openStore()).active());
+/** @throws PetstoreError `usage` for an invalid or unknown profile, `storage` */
+export async function selectProfile(request: CredentialRequest, openStore: OpenStore): Promise<SelectedProfile> {
+  const profile = await usedProfile(request, openStore);
+  // A sandbox that was named ignores the environment, as a profile that was typed does.
+  if (profile === SANDBOX) return { profile, overrides: request.profile === undefined ? request : {} };
+  return { profile, overrides: request, stored: overridesAll(request) ? undefined : (await openStore()).get(profile) };
+}
+
+/** The name of the profile of a command; throws as `selectProfile` does. */
+export async function usedProfile(request: CredentialRequest, openStore: OpenStore): Promise<string> {
+  const unnamed = async () => (overridesAll(request) ? FIRST_ACTIVE : (await openStore()).active());
+  const profile = requestedProfile(request) ?? (await unnamed());
   // The existence of a built-in profile needs no check, which would load the store.
-  if (!BUILT_IN.includes(profile)) checkExists(profile, (await openStore()).names(), requested?.source);
+  if (!BUILT_IN.includes(profile)) checkExists(profile, (await openStore()).names(), request.profileVariable);
   return profile;
 }
 
-/**
- * The profile named by `--profile` or PETSTORE_PROFILE, and the variable unless the option was used; an empty one counts as
- * unset.
- * @throws PetstoreError `usage` for an invalid name
- */
-export function requestedProfile(env: Environment, profileOption: string | undefined) {
-  const source = profileOption === undefined ? PROFILE_VARIABLE : undefined;
-  const name = profileOption ?? (env[PROFILE_VARIABLE] || undefined);
-  return name === undefined ? undefined : { name: checkProfileName(name, source), source };
-}
-
-/** The variables that override the active profile; the sandbox uses neither a key nor a URL alone. */
-export function overridingVariables(env: Environment, active: string): readonly string[] {
-  const named = env[PROFILE_VARIABLE] ? [PROFILE_VARIABLE] : [];
-  return active === SANDBOX && !environmentSuffices(env) ? named : [...named, ...definedOverrides(env)];
-}
-
-/** The variables that are set but overridden by `--profile`. */
-export function definedOverrides(env: Environment): readonly string[] {
-  return OVERRIDES.filter((name) => env[name] !== undefined);
-}
-
-/** The variable that overrides saved keys, if one is set. */
-export function keyVariable(env: Environment): string | undefined {
-  return [KEY_VARIABLE, KEY_COMMAND_VARIABLE].find((name) => env[name] !== undefined);
-}
-
-/** Whether the environment sets both URL and key, so that no profile is read. */
-export function environmentSuffices(env: Environment): boolean {
-  return env[URL_VARIABLE] !== undefined && keyVariable(env) !== undefined;
+/** The profile that was named. @throws PetstoreError `usage` for an invalid name */
+export function requestedProfile({ profile, profileVariable }: CredentialRequest): string | undefined {
+  return profile === undefined ? undefined : checkProfileName(profile, profileVariable);
 }
 
 /** @throws PetstoreError `usage` if PETSTORE_BASE_URL is set but invalid */
-export function environmentUrl(env: Environment): BaseUrl | undefined {
-  const url = env[URL_VARIABLE];
+export function overridingUrl({ url }: Overrides): BaseUrl | undefined {
   return url === undefined ? undefined : checkBaseUrl(url, URL_VARIABLE);
 }
 
 /** @throws PetstoreError `usage` if PETSTORE_BASE_URL is invalid, `auth` if there is no URL */
-export function findUrl({ profile, env, stored }: SelectedProfile): FoundUrl {
-  const own = environmentUrl(env);
+export function findUrl({ profile, overrides, stored }: SelectedProfile): FoundUrl {
+  const own = overridingUrl(overrides);
   // The active sandbox does not use the URL of the environment, but an invalid one is an error.
   if (profile === SANDBOX) return { urlSource: 'sandbox' };
   if (own) return { ...own, urlSource: 'environment' };
@@ -156,13 +162,13 @@ export function findUrl({ profile, env, stored }: SelectedProfile): FoundUrl {
   if (stored?.url !== undefined) {
     throw new PetstoreError('auth', `the base URL of profile "${profile}" ${parsed.problem}`, login);
   }
-  const hint = keyVariable(env) === undefined ? login : { hint: `set ${URL_VARIABLE}` };
+  const hint = keyVariable(overrides) === undefined ? login : { hint: `set ${URL_VARIABLE}` };
   throw new PetstoreError('auth', `profile "${profile}" has no base URL`, hint);
 }
 
 /** @throws PetstoreError `auth` if there is no valid key for the URL */
-export function findKey({ profile, env, stored }: SelectedProfile, { origin, urlSource }: FoundUrl): FoundKey {
-  const own = environmentKey(env);
+export function findKey({ profile, overrides, stored }: SelectedProfile, { origin, urlSource }: FoundUrl): FoundKey {
+  const own = overridingKey(overrides);
   if (profile === SANDBOX) return { keySource: 'sandbox' };
   if (own) return own;
   const source = `profile "${profile}"`;
@@ -182,8 +188,7 @@ export function findKey({ profile, env, stored }: SelectedProfile, { origin, url
 }
 
 // An invalid key is an error: a saved key is never used in its place.
-function environmentKey(env: Environment): FoundKey | undefined {
-  const { [KEY_VARIABLE]: key, [KEY_COMMAND_VARIABLE]: line } = env;
+function overridingKey({ key, keyCommand: line }: Overrides): FoundKey | undefined {
   const hint = `set ${KEY_VARIABLE} to the key without spaces or line breaks`;
   if (key !== undefined) return { key: checkKey(key, KEY_VARIABLE, { hint }), keySource: 'environment' };
   if (line === undefined) return undefined;

@@ -1,14 +1,14 @@
 // `petstore auth login`: saves a key, or a command that prints one, for the origin of a base URL.
 import type { Action } from '../../command.ts';
 import { actionHandler, PetstoreCommand } from '../../command.ts';
-import type { Environment } from '../../context.ts';
 import { PetstoreError, rephrase } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import type { Question } from '../../output/prompt.ts';
 import type { ProfileStore } from '../../profiles/conf-store.ts';
 import type { BaseUrl } from '../../profiles/credential-rules.ts';
 import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../profiles/credential-rules.ts';
-import { environmentUrl, keyVariable, loginHint, requestedProfile } from '../../profiles/credentials.ts';
+import type { CredentialRequest } from '../../profiles/credentials.ts';
+import { keyVariable, loginHint, overridingUrl, readRequest, requestedProfile } from '../../profiles/credentials.ts';
 import type { StoredProfile } from '../../profiles/store.ts';
 import { hasKey, keyAsProfileError, SANDBOX } from '../../profiles/store.ts';
 import { looksLikeKey, maskKey } from '../../redact.ts';
@@ -47,10 +47,8 @@ interface Entered<T> {
 const loginAction: Action<LoginOptions, LoginResult> = {
   async run(session, { url: urlOption, keyCommand, verify: verified }) {
     const store = await session.profiles();
-    const profileOption = session.options.profile;
-    // --profile overrides the environment.
-    const env = profileOption === undefined ? session.context.env : {};
-    const profile = requestedProfile(env, profileOption)?.name ?? store.active();
+    const request = readRequest(session.context.env, session.options.profile);
+    const profile = requestedProfile(request) ?? store.active();
     if (profile === SANDBOX) {
       throw new PetstoreError('usage', 'profile "sandbox" needs no login', {
         hint: 'use it',
@@ -59,7 +57,7 @@ const loginAction: Action<LoginOptions, LoginResult> = {
     }
     const stored = store.get(profile);
     if (stored === undefined && looksLikeKey(profile)) throw keyAsProfileError();
-    const enteredUrl = givenUrl(env, stored, urlOption) ?? (await askForUrl(session, profile));
+    const enteredUrl = givenUrl(request, stored, urlOption) ?? (await askForUrl(session, profile));
     const enteredKey =
       keyCommand === undefined ? await readKey(session, profile) : await runCommand(session, keyCommand, verified);
     const { url, key } =
@@ -68,7 +66,7 @@ const loginAction: Action<LoginOptions, LoginResult> = {
         : { url: enteredUrl.value, key: enteredKey?.value };
     store.save(profile, { ...url, ...(keyCommand === undefined ? { key } : { keyCommand }) });
     const activated = activateIfNeeded(store, profile);
-    const override = keyVariable(env);
+    const override = keyVariable(request);
     if (override) await session.warn(`${override} is set and overrides the saved key`);
     return {
       profile,
@@ -106,9 +104,9 @@ function activateIfNeeded(store: ProfileStore, profile: string): boolean {
   return true;
 }
 
-function givenUrl(env: Environment, stored?: StoredProfile, option?: string): Entered<BaseUrl> | undefined {
+function givenUrl(request: CredentialRequest, stored?: StoredProfile, option?: string): Entered<BaseUrl> | undefined {
   if (option !== undefined) return { value: checkBaseUrl(option, '--url'), hint: 'check --url' };
-  const own = environmentUrl(env);
+  const own = overridingUrl(request);
   if (own) return { value: own, hint: 'check PETSTORE_BASE_URL' };
   const saved = parseBaseUrl(stored?.url);
   return 'url' in saved ? { value: saved, hint: CORRECT_URL } : undefined;

@@ -11,6 +11,7 @@ import {
   findUrl,
   keyVariable,
   overridingVariables,
+  readRequest,
   requestedProfile,
   selectProfile,
   usedProfile,
@@ -29,21 +30,18 @@ interface LogoutResult {
 
 const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
   async run(session, options) {
-    const { env } = session.context;
-    const profileOption = session.options.profile;
+    const request = readRequest(session.context.env, session.options.profile);
     const store = await session.profiles();
-    // --profile overrides the environment.
-    const variable = profileOption === undefined ? keyVariable(env) : undefined;
+    const variable = keyVariable(request);
     if (variable) await session.warn(`${variable} is still set and overrides saved keys`);
-    const requested = requestedProfile(env, profileOption);
-    const profile = requested?.name ?? store.active();
+    const profile = requestedProfile(request) ?? store.active();
     if (profile === SANDBOX) {
       throw new PetstoreError('usage', 'profile "sandbox" has a built-in key, which cannot be removed', {
         hint: 'log out of another profile',
         command: ['auth', 'logout', '-p', 'PROFILE'],
       });
     }
-    checkExists(profile, store.names(), requested?.source, { hint: 'use one of them' });
+    checkExists(profile, store.names(), request.profileVariable, { hint: 'use one of them' });
     if (!options.delete) return { profile, removed: store.removeKey(profile), deleted: false };
     const deleted = store.remove(profile);
     return { profile, removed: deleted, deleted };
@@ -108,11 +106,12 @@ function cell(text: string | undefined, source: FoundKey['keySource'] | undefine
 const statusAction: Action<object, readonly ListedProfile[]> = {
   async run({ context: { env, redactor }, options, profiles }) {
     const store = await profiles();
-    const used = await usedProfile(env, options.profile, profiles);
+    const request = readRequest(env, options.profile);
+    const used = await usedProfile(request, profiles);
     const rows = store.names().map(async (profile) => {
       const active = profile === used;
       // The environment overrides only the active profile.
-      return { profile, active, ...(await inspect(selectProfile(env, active ? options.profile : profile, profiles))) };
+      return { profile, active, ...(await inspect(selectProfile(active ? request : { profile }, profiles))) };
     });
     const listed = await Promise.all(rows);
     for (const { key } of listed) redactor.add(key?.key ?? '');
