@@ -1,6 +1,7 @@
 // The queue for tickets in one process.
 import { expect, test } from 'vitest';
 import { TicketQueue } from '../../src/http/ticket-queue.ts';
+import type { Wait } from '../../src/http/types.ts';
 import { Ledger } from '../../src/rate-limit/ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -21,10 +22,13 @@ function open(maxWaitMs: number) {
   const limits = { maxWaitMs, maxRetries: 0, timeoutMs: 0, optionNames: { maxWait: '', timeout: '' } };
   const transport = { send: () => Promise.reject(new Error('unused')), close: async () => undefined };
   const { signal } = new AbortController();
-  const queue = new TicketQueue({ transport, ledger, clock, signal, limits }, () => false);
+  const waits: (Wait | undefined)[] = [];
+  const onWait = (wait: Wait | undefined): void => void waits.push(wait);
+  const self = { isBusy: false };
+  const queue = new TicketQueue({ transport, ledger, clock, signal, limits, onWait }, () => self.isBusy);
   const take = (timeoutMs: number, by = signal) => queue.take({ signal: by, timeoutMs, refusal: undefined });
-  /** A request of another process. */
-  const sendOther = async () => {
+  /** A request that is not in the queue. */
+  const send = async () => {
     const result = await ledger.acquire(30_000);
     return result.granted ? result.ticket : expect.unreachable(result.reason);
   };
@@ -32,7 +36,10 @@ function open(maxWaitMs: number) {
     const reading = { at: clock.at, tookMs: 0, status: 429, refused: true, waitMs, waitFrom: 'retry_after' } as const;
     ledger.observe(ticket, reading);
   };
-  return { clock, ledger, take, sendOther, refuse };
+  const pass = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 100) await clock.advance(100);
+  };
+  return { clock, ledger, take, send, refuse, pass, self, waits };
 }
 
 test('a request that is aborted in the queue does not let those behind it pass the first one', async () => {
@@ -51,31 +58,56 @@ test('a request that is aborted in the queue does not let those behind it pass t
   await third;
 });
 
-test('a request waits for 30 s at most before it asks again, since the quota may have been cleared', async () => {
-  const { clock, ledger, take, sendOther, refuse } = open(120_000);
-  refuse(await sendOther(), 60_000);
+test('a request asks again every 30 s, since the quota may have been cleared, and reports its wait once', async () => {
+  const { clock, ledger, take, send, refuse, waits } = open(120_000);
+  refuse(await send(), 100_000);
   const waiting = take(1000);
   await clock.advance(0);
+  await clock.advance(30_000);
   await ledger.forget();
   await clock.advance(30_000);
+  expect(await waiting).toBeTypeOf('string');
+  expect(waits).toEqual([{ reason: 'blocked', until: 100_000 }, undefined]);
+});
+
+test('--max-wait limits the wait for a request of another process', async () => {
+  const { clock, take, send, pass, waits } = open(2000);
+  await send();
+  const failed = expect(take(1000)).rejects.toMatchObject({ kind: 'rate_limited', exitCode: 5, retryAt: undefined });
+  await clock.advance(0);
+  await pass(1900);
+  expect(waits).toEqual([{ reason: 'pending', until: 2000, isOwn: false }]);
+  await pass(100);
+  await failed;
+  expect(waits[1]).toBeUndefined();
+});
+
+test('--max-wait does not limit the wait for a request of this process, nor count it as one for another', async () => {
+  const { ledger, take, send, pass, self } = open(2000);
+  const ticket = await send();
+  self.isBusy = true;
+  const waiting = take(10_000);
+  await pass(3000);
+  self.isBusy = false;
+  await pass(1500);
+  ledger.release(ticket, 'unsent');
+  await pass(200);
   expect(await waiting).toBeTypeOf('string');
 });
 
 test('the wait for another process begins anew after a block', async () => {
-  const { clock, ledger, take, sendOther, refuse } = open(4000);
-  const pass = async (ms: number): Promise<void> => {
-    for (let passed = 0; passed < ms; passed += 100) await clock.advance(100);
-  };
-  const first = await sendOther();
+  const { clock, ledger, take, send, refuse, pass, waits } = open(4000);
+  const first = await send();
   const waiting = take(1000);
   await pass(3000);
   refuse(first, 2000);
   await pass(1000);
   // The clock wakes no sleeper, so the other process is the first after the block.
   clock.at += 1000;
-  const probe = await sendOther();
+  const probe = await send();
   await pass(3500);
   ledger.release(probe, 'lost');
   await pass(200);
   expect(await waiting).toBeTypeOf('string');
+  expect(waits.map((wait) => wait?.reason)).toEqual(['pending', 'blocked', undefined]);
 });
