@@ -14,6 +14,32 @@ const GRACE_MS = 2000;
 /** Thrown just before the first byte if the ticket is no longer valid. */
 const WITHDRAWN = new Error('the ticket was withdrawn');
 
+/** A request to send, with retries. */
+interface Call {
+  readonly request: HttpRequest;
+  readonly timeoutMs: number;
+  /** Ends waits, and an attempt that is not sent yet. */
+  readonly stop: AbortSignal;
+  /** Ends an attempt that was sent: that of a create only after the grace period. */
+  readonly abort: AbortSignal;
+}
+
+/** Counts the attempts of a call: a 429 counts only if no request of the client has succeeded since the last attempt. */
+class AttemptCount {
+  made = 0;
+  #successes: number;
+
+  constructor(successes: number) {
+    this.#successes = successes;
+  }
+
+  add(isRefused: boolean, successes: number): void {
+    const hasProgress = successes > this.#successes;
+    if (!isRefused || !hasProgress) this.made++;
+    this.#successes = successes;
+  }
+}
+
 /** Sends requests within the rate limit, and retries if allowed. */
 export class HttpClient {
   readonly #options: HttpClientOptions;
@@ -62,56 +88,53 @@ export class HttpClient {
 
   async #sendWithRetries(request: HttpRequest): Promise<HttpResponse> {
     const { clock, limits, ledger } = this.#options;
-    const own = withOwn(request, this.#options.signal);
-    const signal = request.cancel ? AbortSignal.any([own, request.cancel]) : own;
-    const timeoutMs = request.timeoutMs ?? limits.timeoutMs;
-    const allowed = request.once ? 1 : limits.maxRetries + 1;
-    let successes = this.#successes;
+    const call = this.#callOf(request);
+    const { stop, timeoutMs } = call;
+    const attempts = new AttemptCount(this.#successes);
     let refusal: HttpResponse | undefined;
-    let made = 0;
     for (;;) {
-      const ticket = await this.#tickets.take({ signal, timeoutMs, refusal });
-      const attempt = await this.#attempt(request, signal, timeoutMs, ticket);
+      const ticket = await this.#tickets.take({ signal: stop, timeoutMs, refusal });
+      const attempt = await this.#attempt(call, ticket);
       if (!attempt) continue;
       const { result } = attempt;
       const refused = !(result instanceof TransportError) && result.status === 429 ? result : undefined;
-      // A 429 counts as an attempt only if this run has made no progress since the last one.
-      const hasProgress = this.#successes > successes && !request.once;
-      if (!refused || !hasProgress) made++;
-      successes = this.#successes;
       refusal = refused ?? refusal;
-      const attempts = { made, allowed, maxWaitMs: limits.maxWaitMs };
-      const pauseMs = pauseBeforeRetry(request, attempt, attempts, clock.random());
+      attempts.add(refused !== undefined, this.#successes);
+      const limit = { made: attempts.made, allowed: limits.maxRetries + 1, maxWaitMs: limits.maxWaitMs };
+      const pauseMs = request.once ? undefined : pauseBeforeRetry(request, attempt, limit, clock.random());
       if (pauseMs !== undefined) {
-        await this.#pause(pauseMs, result, signal);
+        await this.#pause(pauseMs, result, stop);
         continue;
       }
-      if (result instanceof TransportError) throw failedAttempt(request, result, signal, limits.optionNames.timeout);
+      if (result instanceof TransportError) throw failedAttempt(request, result, stop, limits.optionNames.timeout);
       if (!refused) return result;
       const now = clock.now();
       throw rateLimited('attempts', ledger.quota().nextRequestAt ?? now, now, limits, refused);
     }
   }
 
-  async #pause(ms: number, result: HttpResponse | TransportError, signal: AbortSignal): Promise<void> {
+  #callOf(request: HttpRequest): Call {
+    const { limits, signal } = this.#options;
+    const own = withOwn(request, signal);
+    const stop = request.cancel ? AbortSignal.any([own, request.cancel]) : own;
+    const abort = request.safe ? stop : withOwn(request, this.#grace.signal);
+    return { request, timeoutMs: request.timeoutMs ?? limits.timeoutMs, stop, abort };
+  }
+
+  async #pause(ms: number, result: HttpResponse | TransportError, stop: AbortSignal): Promise<void> {
     const { clock, onWait } = this.#options;
     if (ms <= 0) return;
     const failure = result instanceof TransportError ? result.message : `status ${result.status}`;
     onWait?.({ until: clock.now() + ms, reason: 'backoff', failure });
     try {
-      await clock.sleep(ms, signal);
+      await clock.sleep(ms, stop);
     } finally {
       onWait?.(undefined);
     }
   }
 
   /** Returns undefined if the ticket was withdrawn before anything was sent. */
-  async #attempt(
-    request: HttpRequest,
-    aborted: AbortSignal,
-    timeoutMs: number,
-    ticket: string,
-  ): Promise<Attempt | undefined> {
+  async #attempt({ request, timeoutMs, stop, abort }: Call, ticket: string): Promise<Attempt | undefined> {
     const { transport, ledger } = this.#options;
     let seen: RateLimitReading | undefined;
     const onHead = (head: Head): void => {
@@ -122,13 +145,12 @@ export class HttpClient {
       ledger.observe(ticket, seen);
     };
     const beforeSend = (): void => {
-      if (aborted.aborted || !ledger.stillGranted(ticket)) throw WITHDRAWN;
+      if (stop.aborted || !ledger.stillGranted(ticket)) throw WITHDRAWN;
       request.beforeSend?.();
     };
-    const signal = request.safe ? aborted : withOwn(request, this.#grace.signal);
     this.#inFlight++;
     try {
-      const result = await transport.send(request, { timeoutMs, signal, onHead, beforeSend });
+      const result = await transport.send(request, { timeoutMs, signal: abort, onHead, beforeSend });
       return { result, retryAfterMs: seen?.waitMs };
     } catch (error) {
       const failure = error instanceof TransportError ? error : undefined;

@@ -69,7 +69,7 @@ class TicketWait {
   readonly #request: TicketRequest;
   readonly #isBusy: () => boolean;
   #reported: Wait | undefined;
-  // Starts, on the monotonic clock, of the wait for a response, and of that for a response to another process.
+  /** On the monotonic clock: the start of the wait for a response to any process, and to other processes only. */
   #pendingSince: number | undefined;
   #othersSince: number | undefined;
 
@@ -94,14 +94,14 @@ class TicketWait {
   async forResponse(): Promise<void> {
     const { clock, limits } = this.#options;
     const { signal, timeoutMs, refusal } = this.#request;
+    const now = clock.monotonic();
     const isOwn = this.#isBusy();
-    const monotonic = clock.monotonic();
-    this.#pendingSince ??= monotonic;
+    this.#pendingSince ??= now;
+    this.#othersSince = isOwn ? undefined : (this.#othersSince ?? now);
     // Do not limit the wait for a request of this process: its own timeout ends it.
-    this.#othersSince = isOwn ? undefined : (this.#othersSince ?? monotonic);
-    const left = isOwn ? timeoutMs : limits.maxWaitMs - (monotonic - (this.#othersSince ?? monotonic));
+    const left = this.#othersSince === undefined ? timeoutMs : limits.maxWaitMs - (now - this.#othersSince);
     if (left <= 0) throw rateLimited('pending', undefined, clock.now(), limits, refusal);
-    const waited = monotonic - this.#pendingSince;
+    const waited = now - this.#pendingSince;
     if (waited > NOTIFY_PENDING_AFTER_MS && !this.#reported)
       this.#report({ until: clock.now() + left, reason: 'pending', isOwn });
     const poll = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, waited / 8));
