@@ -105,12 +105,10 @@ test.each([
   expect(JSON.parse(out)).toEqual(JSON.parse(JSON.stringify({ ...reference, commands })));
 });
 
-test.each(['--json -V', '--format json categories --version'])(
-  '`petstore %s` prints one JSON document',
-  async (line) => {
-    expect(await inProcess(line.split(' '))).toEqual({ code: 0, out: '{"version":"1.0.0"}\n', err: '' });
-  },
-);
+test('`petstore --format json categories -V` prints one JSON document', async () => {
+  const run = await inProcess('--format json categories -V'.split(' '));
+  expect(run).toEqual({ code: 0, out: '{"version":"1.0.0"}\n', err: '' });
+});
 
 test('exit codes in the help of a command have the wording of the reference, one code a line', async () => {
   const { out } = await inProcess(['categories', 'create', '--help'], { columns: 40 });
