@@ -168,7 +168,7 @@ function addRecord(cells: Cells, line: number, header: Header, validator: RowVal
     const count = cells.length === 1 ? '1 field' : `${cells.length} fields`;
     validator.addInvalid(`the row has ${count}, but the header has ${columns.length}`, line);
   } else if (!validator.options.ignoreExtra && cells.some((cell, at) => cell && columns[at] === '')) {
-    validator.addInvalid('the row has a value in a column without a name', line);
+    validator.addExtra('the row has a value in a column without a name', line);
   } else validator.add({ name: cells[name] ?? '', description: cells[description] }, line);
 }
 

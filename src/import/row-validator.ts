@@ -9,6 +9,7 @@ import { formatCount } from '../format.ts';
 const KNOWN_FIELDS = new Set(['id', 'name', 'description']);
 /** The number of problems in a message; `problems` has all of them. */
 const SHOWN = 20;
+const CORRECT = 'correct the file and run the same command again';
 
 /** The values of the options for reading a file. */
 export interface RowOptions {
@@ -22,11 +23,20 @@ export interface RowOptions {
 /** A row of a file, with the line in which it begins. */
 export type FileRow = NewCategory & { readonly line: number };
 
+/** A valid row as it was read: many exporters write null for a missing value. */
+interface NullableCategory {
+  readonly name: string;
+  readonly description?: string | null;
+}
+
+/** Collects valid rows and problems; each problem names the line in which its row begins. */
 export class RowValidator {
   readonly rows: FileRow[] = [];
   readonly options: RowOptions;
   readonly #label: string;
   readonly #problems: Problem[] = [];
+  /** The number of problems that `--ignore-extra` would avoid. */
+  #extras = 0;
   /** The first row with each name. */
   readonly #firsts = new Map<string, FileRow>();
 
@@ -41,7 +51,6 @@ export class RowValidator {
     return this.rows.length + this.#problems.length;
   }
 
-  /** @param line the first line of the JSON text */
   addJson(source: string, line: number): void {
     let value: unknown;
     try {
@@ -55,18 +64,27 @@ export class RowValidator {
   }
 
   add(value: unknown, line: number): void {
-    const problem = problemOf(value, this.options.ignoreExtra);
-    if (problem !== undefined) {
-      this.addInvalid(problem, line);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      this.addInvalid('expected an object with "name"', line);
       return;
     }
-    const { name, description } = value as { name: string; description?: string | null };
+    const extra = this.options.ignoreExtra ? undefined : Object.keys(value).find((field) => !KNOWN_FIELDS.has(field));
+    const unknown = extra === undefined ? undefined : `unknown field ${quoted(extra)}`;
+    const { name, description } = value as Readonly<Record<string, unknown>>;
+    const problem = problemOf(name, description);
+    // The unknown field may be the misspelled name.
+    if (unknown && name === undefined) this.addInvalid(`${problem}; ${unknown}`, line);
+    else if (unknown) this.addExtra(unknown, line);
+    else if (problem) this.addInvalid(problem, line);
+    else this.#addValid(value as NullableCategory, line);
+  }
+
+  #addValid({ name, description }: NullableCategory, line: number): void {
     const first = this.#firsts.get(name);
     if (first && (first.description ?? '') !== (description ?? '')) {
       this.addInvalid(`${quoted(name)} has another description in line ${first.line}`, line);
       return;
     }
-    // Many exporters write null for a missing value.
     const row = description == null ? { name, line } : { name, description, line };
     if (!first) this.#firsts.set(name, row);
     this.rows.push(row);
@@ -76,17 +94,25 @@ export class RowValidator {
     this.#problems.push({ line, row: this.count + 1, message: escapeControls(message) });
   }
 
+  /** Adds an invalid row that `--ignore-extra` would make valid. */
+  addExtra(message: string, line: number): void {
+    this.#extras++;
+    this.addInvalid(message, line);
+  }
+
   /** @returns the error to throw if the rest of the file cannot be read */
-  fatalError(message: string, line: number, hint?: string): PetstoreError {
+  fatalError(message: string, line: number, hint = CORRECT): PetstoreError {
     this.#problems.push({ line, message: escapeControls(message) });
     return this.#error(hint);
   }
 
+  /** @throws PetstoreError `usage` with all problems, if there are any */
   check(): void {
-    if (this.#problems.length > 0) throw this.#error();
+    const count = this.#problems.length;
+    if (count > 0) throw this.#error(this.#extras === count ? ignoreHint(count) : CORRECT);
   }
 
-  #error(hint = hintFor(this.#problems)): PetstoreError {
+  #error(hint: string): PetstoreError {
     const problems = this.#problems;
     const lines = problems
       .slice(0, SHOWN)
@@ -100,29 +126,18 @@ export class RowValidator {
   }
 }
 
-function hintFor(problems: readonly Problem[]): string {
-  const isExtra = problems.every(({ message }) => /^unknown field | column without a name$/.test(message));
-  return isExtra ? ignoreHint(problems.length) : 'correct the file and run the same command again';
-}
-
-export function ignoreHint(count: number): string {
-  return `use --ignore-extra to ignore ${count === 1 ? 'it' : 'them'}`;
-}
-
-function problemOf(value: unknown, ignoreExtra: boolean): string | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'expected an object with "name"';
-  const extra = ignoreExtra ? undefined : Object.keys(value).find((field) => !KNOWN_FIELDS.has(field));
-  const unknown = extra === undefined ? undefined : `unknown field ${quoted(extra)}`;
-  const { name, description } = value as Readonly<Record<string, unknown>>;
-  // The unknown field may be the misspelled name.
-  if (name === undefined) return unknown ? `name is missing; ${unknown}` : 'name is missing';
-  if (unknown) return unknown;
+function problemOf(name: unknown, description: unknown): string | undefined {
+  if (name === undefined) return 'name is missing';
   if (typeof name !== 'string') return 'name must be a string';
   if (/^[\s\0]*$/.test(name)) return 'name is blank';
   if (typeof (description ?? '') !== 'string') return 'description must be a string';
   if (/\p{Surrogate}/u.test(name)) return 'name contains an unpaired surrogate';
   if (/\p{Surrogate}/u.test(String(description))) return 'description contains an unpaired surrogate';
   return undefined;
+}
+
+export function ignoreHint(count: number): string {
+  return `use --ignore-extra to ignore ${count === 1 ? 'it' : 'them'}`;
 }
 
 /** @param label what cannot be used, for example `stdin` */
