@@ -2,13 +2,18 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import { invalidValueError } from '../check-options.ts';
 import { closestMatch } from '../did-you-mean.ts';
+import type { PetstoreError } from '../errors.ts';
 import type { RowOptions, RowValidator } from './row-validator.ts';
 import { ignoreHint, quoted, unusableError } from './row-validator.ts';
 
 const MOST_NAMED = 20;
 /** Words of the usual headings, by which a first line is recognized as a header. */
-const USUAL =
-  /^(?:#|id|nr|no|number|key|code|date|status|colou?r|\p{L}*name|nom|nombre|nome|titles?|titel|labels?|categor\p{L}*|kategor\p{L}*|species|breeds?|animals?|tiere?|pets?|kinds?|types?|typ|art)$/iu;
+const USUAL: readonly RegExp[] = [
+  /^(?:#|id|nr|no|number|key|code|date|status|colou?r)$/i,
+  /^(?:\p{L}*name|nom|nombre|nome|titles?|titel|labels?)$/iu,
+  /^(?:categor|kategor|desc|beschreib|bezeichn|text|note|comment|info|detail)/i,
+  /^(?:species|breeds?|animals?|tiere?|pets?|kinds?|types?|typ|art)$/i,
+];
 const DESCRIPTION = /^(?:desc|beschreib|bezeichn|text|note|comment|info|detail)/i;
 
 type Field = 'name' | 'description';
@@ -26,15 +31,15 @@ interface Header {
  * @throws PetstoreError `usage` if the header is wrong or quotes do not match
  */
 export function readDelimited(source: string, usual: string | undefined, validator: RowValidator): void {
-  // Excel reads the delimiter from such a first line.
+  // Excel reads the delimiter from such a first line. It becomes an empty line, so that the others keep their numbers.
   const [separatorLine = '', separator] = /^"?sep=(.)"?\r?\n/i.exec(source) ?? [];
-  const text = source.slice(separatorLine.length);
-  const skipped = separatorLine === '' ? 0 : 1;
+  const text = separator === undefined ? source : `\n${source.slice(separatorLine.length)}`;
   // `""` is an empty description, an empty cell a missing one.
   const hasEmptyText = text.includes('""');
   const delimiter = parseDelimiter(validator.options.delimiter) ?? usual ?? separator ?? detectDelimiter(text);
   let header: Header | undefined;
-  let linesRead = 0;
+  /** The last line of the last record. */
+  let lastLine = 0;
   try {
     parse(text, {
       delimiter,
@@ -45,9 +50,9 @@ export function readDelimited(source: string, usual: string | undefined, validat
       // Only if needed: it takes five times as long as the rest.
       cast: hasEmptyText && ((value, { quoting }) => (value === '' && !quoting ? undefined : value)),
       on_record: (values: Cells, { lines }) => {
-        linesRead = lines;
+        lastLine = lines;
         const cells = hasEmptyText ? values : values.map((value) => value || undefined);
-        const line = firstLine(cells, lines) + skipped;
+        const line = firstLine(cells, lastLine);
         if (header) addRecord(cells, line, header, validator);
         else header = readHeader(cells, line, validator);
         return null;
@@ -55,11 +60,23 @@ export function readDelimited(source: string, usual: string | undefined, validat
     });
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    const line = Number(error['lines'] ?? 1);
-    const unread = text.split('\n').slice(linesRead, line).join('\n');
-    const opened = error.code === 'INVALID_OPENING_QUOTE' ? line : linesRead + openingLine(unread, delimiter);
-    throw validator.fatalError(explain(error.code, opened === line ? undefined : line + skipped), opened + skipped);
+    const failedLine = Number(error['lines'] ?? 1);
+    const record = text.split('\n').slice(lastLine, failedLine).join('\n');
+    const openedLine = lastLine + openingLine(record, delimiter);
+    throw quoteError(error.code, openedLine, failedLine, validator);
   }
+}
+
+/** Replaces the parser's messages, which quote the file, and names the line of the mistake: the one of the opening quote. */
+function quoteError(code: string, openedLine: number, failedLine: number, validator: RowValidator): PetstoreError {
+  if (code === 'INVALID_OPENING_QUOTE')
+    return validator.fatalError('quote inside an unquoted field (quote the field and write "" for it)', failedLine);
+  if (code === 'CSV_QUOTE_NOT_CLOSED') return validator.fatalError('missing closing quote', openedLine);
+  const message =
+    openedLine < failedLine
+      ? `missing closing quote, or text after the quote in line ${failedLine}`
+      : 'text after closing quote (write "" for a quote inside a field)';
+  return validator.fatalError(message, openedLine);
 }
 
 // Returns the line, from 1, of the opening quote of the first field whose closing quote is missing or precedes other text.
@@ -148,7 +165,7 @@ function mapHint(field: Field): string {
 
 function isUsual(column: string): boolean {
   const words = column.split(/[\s_-]+/);
-  return words.length <= 3 && words.some((word) => USUAL.test(word) || DESCRIPTION.test(word));
+  return words.length <= 3 && words.some((word) => USUAL.some((usual) => usual.test(word)));
 }
 
 function list(columns: readonly string[]): string {
@@ -170,12 +187,4 @@ function addRecord(cells: Cells, line: number, header: Header, validator: RowVal
   } else if (!validator.options.ignoreExtra && cells.some((cell, at) => cell && columns[at] === '')) {
     validator.addExtra('the row has a value in a column without a name', line);
   } else validator.add({ name: cells[name] ?? '', description: cells[description] }, line);
-}
-
-// Replaces the parser's messages, which quote the file.
-function explain(code: string, foundIn: number | undefined): string {
-  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'missing closing quote';
-  if (code === 'INVALID_OPENING_QUOTE') return 'quote inside an unquoted field (quote the field and write "" for it)';
-  if (foundIn !== undefined) return `missing closing quote, or text after the quote in line ${foundIn}`;
-  return 'text after closing quote (write "" for a quote inside a field)';
 }
