@@ -3,10 +3,12 @@ import type { NewCategory } from '../api/types.ts';
 import type { Problem } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import { formatCount } from '../format.ts';
+import { formatCount, formatNumber } from '../format.ts';
 
 /** `id` is accepted because `categories list` prints it, but it is never sent. */
 const KNOWN_FIELDS = new Set(['id', 'name', 'description']);
+/** More rows need too much memory, and several days of requests. */
+const MAX_ROWS = 500_000;
 /** The number of problems in a message; `problems` has all of them. */
 const SHOWN = 20;
 const CORRECT = 'correct the file and run the same command again';
@@ -86,12 +88,19 @@ export class RowValidator {
       return;
     }
     const row = description == null ? { name, line } : { name, description, line };
+    this.#checkCount();
     if (!first) this.#firsts.set(name, row);
     this.rows.push(row);
   }
 
   addInvalid(message: string, line: number): void {
+    this.#checkCount();
     this.#problems.push({ line, row: this.count + 1, message: escapeControls(message) });
+  }
+
+  #checkCount(): void {
+    if (this.count < MAX_ROWS) return;
+    throw unusableError(this.#label, `has more than ${formatNumber(MAX_ROWS)} rows`, 'split it into smaller files');
   }
 
   /** Adds an invalid row that `--ignore-extra` would make valid. */

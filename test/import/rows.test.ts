@@ -289,3 +289,13 @@ test('a file or a pipe of more than 64 MiB is rejected before it is read complet
   await expect(readInputFile('-', { cwd, stdin })).rejects.toThrow('stdin is larger than 64 MiB');
   expect(chunks).toBe(64);
 });
+
+test.each([
+  ['valid', '{"name":"a"}\n'],
+  ['invalid', '{}\n'],
+])('a file of more than 500,000 %s rows is rejected', async (_what, row) => {
+  expect(await failure(row.repeat(500_001))).toMatchObject({
+    message: 'it has more than 500,000 rows',
+    hint: 'split it into smaller files',
+  });
+});
