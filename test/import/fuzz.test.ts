@@ -43,7 +43,7 @@ function expected(text: string, extension: string): NewCategory[] | undefined {
     const descriptions = new Map<string, unknown>();
     return values.map((value: unknown) => {
       const { name, description } = value as Record<string, unknown>;
-      if (Array.isArray(value) || typeof name !== 'string' || name.trim() === '') throw new TypeError('no row');
+      if (Array.isArray(value) || typeof name !== 'string' || /^[\s\0]*$/.test(name)) throw new TypeError('no row');
       if ((descriptions.get(name) ?? description ?? '') !== (description ?? ''))
         throw new TypeError('two descriptions');
       descriptions.set(name, description ?? '');
