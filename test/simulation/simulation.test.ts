@@ -10,22 +10,26 @@ const FAULTS_OF_CREATES =
   'kill-rotating disk-full clock-jump server-down server-hang server-flush server-rollback';
 
 let simulator: Simulator;
-let findings: Findings;
+let findings: readonly Findings[];
 
 beforeAll(async () => {
   simulator = await Simulator.build(tempDir());
-  findings = await simulator.worlds(1, 150);
+  // 126 and 130 are the first worlds in which `error-before` and `server-rollback` meet an import.
+  findings = [await simulator.worlds(1, 75), await simulator.worlds(126, 130)];
   // Ends only a hang: the time depends on the load of the machine.
 }, 900_000);
 
-test('no invariant is violated in 150 short worlds with faults', () => {
-  expect(findings.found).toEqual([]);
-  expect(findings.worlds).toBe(150);
-  expect(findings.commands).toBeGreaterThan(1000);
+test('no invariant is violated in 80 short worlds with faults', () => {
+  expect(findings.flatMap(({ found }) => found)).toEqual([]);
+  const sum = (field: 'worlds' | 'commands'): number => findings.reduce((total, one) => total + one[field], 0);
+  expect(sum('worlds')).toBe(80);
+  expect(sum('commands')).toBeGreaterThan(500);
 });
 
 test('simulated worlds inject each fault of a create into an import with a create in flight', () => {
-  const met = Object.keys(findings.coverage).filter((cell) => /× create.* of import$/.test(cell));
+  const met = findings
+    .flatMap(({ coverage }) => Object.keys(coverage))
+    .filter((cell) => /× create.* of import$/.test(cell));
   expect(met.map((cell) => cell.split(' ')[0])).toEqual(expect.arrayContaining(FAULTS_OF_CREATES.split(' ')));
 });
 
