@@ -36,7 +36,7 @@ test.each(['json', 'ndjson', 'csv', 'tsv'] as const)(
           expect(rows.map(({ line: _line, ...row }) => row)).toEqual(expected);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   },
 );
