@@ -9,7 +9,6 @@ import type { FakeResponse, HttpFake, ReceivedRequest } from './support/http-fak
 import { errorResponse, quotaHeaders, startHttpFake } from './support/http-fake.ts';
 import type { Place } from './support/processes.ts';
 import { place } from './support/processes.ts';
-import { petstore } from './support/program.ts';
 import { inProcess } from './support/world.ts';
 
 const GOOD = 'sk_secret_good_0123456789';
@@ -70,19 +69,18 @@ const CREATE = 'api POST categories -d \'{"name":"guinea pig"}\' -p staging';
 const nothing = (): void => undefined;
 
 const run = (words: string) => inProcess(parseArgv(words), { ...at, stdin: GOOD });
-const runBuilt = (words: string) => petstore(at, parseArgv(words), GOOD);
 
 /** What is wrong, the command line that fails for it, its exit code and its hint. */
 type Row = readonly [what: string, given: () => unknown, line: string, code: number, hint: string];
 
-async function fail([, given, line, code, hint]: Row, runner = run): Promise<void> {
+async function fail([, given, line, code, hint]: Row): Promise<void> {
   await Promise.all([given()].flat());
   const asJson = await inProcess([...parseArgv(line), '--json'], { ...at, stdin: '' });
   const lines = asJson.err.trim().split('\n');
   const { error } = JSON.parse(lines.at(-1) ?? '') as { error: { kind: ErrorKind } };
   expect([asJson.code, EXIT_CODES[error.kind].code]).toEqual([code, code]);
   created = [];
-  const failed = await runner(line);
+  const failed = await run(line);
   expect([failed.code, /hint: (.*)/.exec(failed.out + failed.err)?.[1]]).toEqual([code, hint]);
   // Without a quota line: no response of this command had headers.
   expect(failed.err).toMatch(/^(?:warning: .*\n)?error: .*\n(?:hint: .*\n)?$/);
@@ -123,9 +121,9 @@ test.each<Row>([
   ],
 ])('after the command that the hint about %s names, the failed command succeeds', async (...row) => {
   const [, , line, , hint] = row;
-  await fail(row, runBuilt);
-  expect(await runBuilt(commandIn(hint))).toMatchObject({ code: 0 });
-  expect(await runBuilt(line)).toMatchObject({ code: 0 });
+  await fail(row);
+  expect(await run(commandIn(hint))).toMatchObject({ code: 0 });
+  expect(await run(line)).toMatchObject({ code: 0 });
   expectNoDuplicates();
 });
 
