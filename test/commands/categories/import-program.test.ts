@@ -68,8 +68,8 @@ const documentOf = ({ out }: { readonly out: string }) => JSON.parse(out) as Imp
 test.runIf(hasSignals)(
   'an import after SIGINT finishes requests in flight and prints the command to resume, and a waiting import creates the rest',
   async () => {
-    const { service, names, listed, spawn } = await fleetOf({ rows: 400 });
-    service.delayMs = 60;
+    const { service, names, listed, spawn } = await fleetOf({ rows: 100 });
+    service.delayMs = 240;
     const first = spawn([...IMPORT, '--concurrency', '2']);
     const interrupted = ended(first);
     await until(() => service.creates > 0);
@@ -87,7 +87,7 @@ test.runIf(hasSignals)(
     first.kill('SIGINT');
     const outcome = await interrupted;
     const { created, unknown, pending } = documentOf(outcome);
-    expect([outcome.code, unknown, created.length + pending]).toEqual([130, [], 400]);
+    expect([outcome.code, unknown, created.length + pending]).toEqual([130, [], 100]);
     const hint = 'run `petstore categories import rows.csv --json --concurrency 2` to resume';
     expect(JSON.parse(outcome.err)).toMatchObject({ error: { kind: 'interrupted', hint } });
     const rest = await resumed;
