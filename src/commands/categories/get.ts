@@ -27,7 +27,7 @@ async function getCategory(session: Session, { id }: GetOptions, name?: string):
   if (id === undefined && name === undefined) {
     throw new PetstoreError('usage', 'NAME is required', { hint: 'pass a name, or an id with --id' });
   }
-  if (id !== undefined && !/^\d{1,19}$/.test(id)) throw invalidValueError(id, '--id', 'use a whole number');
+  if (id !== undefined && !/^-?\d{1,19}$/.test(id)) throw invalidValueError(id, '--id', 'use a whole number');
   const { listed, flaw } = await (await session.api()).categories.list();
   const found = listed.filter((one) => (id === undefined ? one.name === name : BigInt(one.id) === BigInt(id)));
   const what = id === undefined ? `category "${escapeControls(name ?? '')}"` : `the category with id ${id}`;

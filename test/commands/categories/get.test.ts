@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { inProcess, serving } from '../../support/world.ts';
 
 const BODY = `[{"id":1,"name":"dog","description":"Canis\\nfamiliaris"},{"id":2,"name":"cat"},{"id":3,"name":"cat"},
-  {"id":9223372036854775807,"name":"guinea pig","color":"brown"}]`;
+  {"id":9223372036854775807,"name":"guinea pig","color":"brown"},{"id":-5,"name":"eel"}]`;
 
 async function get(args: readonly string[], headers: Record<string, string> = {}) {
   const { env } = await serving(() => ({ body: BODY, headers }));
@@ -13,6 +13,7 @@ async function get(args: readonly string[], headers: Record<string, string> = {}
 test.each([
   [['dog'], 'Category "dog" (id 1): Canis␊familiaris\n'],
   [['--id', '2'], 'Category "cat" (id 2)\n'],
+  [['--id', '-5'], 'Category "eel" (id -5)\n'],
   [['--id', '03', '--json'], '{"id":3,"name":"cat"}\n'],
   [['guinea pig', '--json'], '{"id":9223372036854775807,"name":"guinea pig","color":"brown"}\n'],
   [['--id', '9223372036854775807'], 'Category "guinea pig" (id 9223372036854775807)\n'],
