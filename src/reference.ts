@@ -133,7 +133,7 @@ export const ENVIRONMENT = [
   { name: 'NO_COLOR', meaning: 'disables color if non-empty' },
   { name: 'FORCE_COLOR', meaning: 'enables color (1 to 3) if the stream is not a terminal; 0 disables it' },
   { name: 'HTTPS_PROXY', meaning: 'proxy for https' },
-  { name: 'HTTP_PROXY', meaning: 'not used: http is allowed on loopback only, which is never proxied' },
+  { name: 'HTTP_PROXY', meaning: 'has no effect: http is allowed on loopback only, which is never proxied' },
   { name: 'NO_PROXY', meaning: 'hosts that are reached without a proxy' },
   { name: 'NODE_EXTRA_CA_CERTS', meaning: 'file with additional certificate authorities' },
 ];
