@@ -68,7 +68,16 @@ export function createApi(client: Sender) {
 /** The warning if the service created a category under another name than the one sent. */
 export function changedNameWarning(sent: string, { name }: Category): string | undefined {
   if (name === sent) return undefined;
-  return `the service changed the name "${escapeControls(sent)}" to "${escapeControls(name)}"`;
+  return `the service changed the name ${quotedName(sent)} to ${quotedName(name)}`;
+}
+
+export function quotedName(name: string): string {
+  return `"${escapeControls(name)}"`;
+}
+
+/** The error if a list with a flaw does not show the category `what`. */
+export function existenceUnknownError(what: string, { reason, hint }: Flaw): PetstoreError {
+  return new PetstoreError('service', `cannot tell whether ${what} exists: ${reason}`, { hint });
 }
 
 function listing(response: HttpResponse): { readonly listed: readonly Category[]; readonly flaw: Flaw | undefined } {

@@ -1,11 +1,10 @@
 // `petstore categories create`: sends one category once, or with --if-missing returns the one that exists.
 import type { Api } from '../../api/categories.ts';
-import { changedNameWarning } from '../../api/categories.ts';
-import type { Category, NewCategory } from '../../api/types.ts';
+import { changedNameWarning, existenceUnknownError, quotedName } from '../../api/categories.ts';
+import type { Category } from '../../api/types.ts';
 import type { Action } from '../../command.ts';
 import { actionHandler, PetstoreCommand } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
-import { escapeControls } from '../../escape.ts';
 import { CHANGE_ERRORS } from '../../reference.ts';
 
 interface CreateOptions {
@@ -38,11 +37,11 @@ const createAction: Action<CreateOptions, { readonly category: Category; readonl
   view: {
     json: ({ category }) => category,
     text: ({ category, created }, { style }) => {
-      const shown = style.bold(quoted(category));
+      const shown = style.bold(quotedName(category.name));
       return [`${created ? `Created category ${shown}` : `Category ${shown} already exists`} (id ${category.id})\n`];
     },
     change: ({ category, created }) =>
-      created ? `category ${quoted(category)} was created (id ${category.id})` : undefined,
+      created ? `category ${quotedName(category.name)} was created (id ${category.id})` : undefined,
   },
 };
 
@@ -70,10 +69,5 @@ async function findCategory(categories: Api['categories'], name: string): Promis
   const { listed, flaw } = await categories.listFresh();
   const found = listed.find((category) => category.name === name);
   if (found || !flaw) return found;
-  const message = `cannot tell whether category ${quoted({ name })} exists: ${flaw.reason}`;
-  throw new PetstoreError('service', message, { hint: flaw.hint });
-}
-
-function quoted({ name }: NewCategory): string {
-  return `"${escapeControls(name)}"`;
+  throw existenceUnknownError(`category ${quotedName(name)}`, flaw);
 }

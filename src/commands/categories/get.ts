@@ -1,4 +1,5 @@
 // `petstore categories get`: one category from the list, since the service documents no operation for one.
+import { existenceUnknownError, quotedName } from '../../api/categories.ts';
 import type { Category } from '../../api/types.ts';
 import { invalidValueError } from '../../check-options.ts';
 import { actionHandler, PetstoreCommand } from '../../command.ts';
@@ -15,7 +16,7 @@ interface GetOptions {
 
 const view: View<Category> = {
   text({ id, name, description }, { style }) {
-    const what = `Category ${style.bold(`"${escapeControls(name)}"`)} (id ${id})`;
+    const what = `Category ${style.bold(quotedName(name))} (id ${id})`;
     return [description === undefined ? `${what}\n` : `${what}: ${escapeControls(description)}\n`];
   },
 };
@@ -30,10 +31,8 @@ async function getCategory(session: Session, { id }: GetOptions, name?: string):
   if (id !== undefined && !/^-?\d{1,19}$/.test(id)) throw invalidValueError(id, '--id', 'use a whole number');
   const { listed, flaw } = await (await session.api()).categories.list();
   const found = listed.filter((one) => (id === undefined ? one.name === name : BigInt(one.id) === BigInt(id)));
-  const what = id === undefined ? `category "${escapeControls(name ?? '')}"` : `the category with id ${id}`;
-  if (found.length === 0 && flaw) {
-    throw new PetstoreError('service', `cannot tell whether ${what} exists: ${flaw.reason}`, { hint: flaw.hint });
-  }
+  const what = id === undefined ? `category ${quotedName(name ?? '')}` : `the category with id ${id}`;
+  if (found.length === 0 && flaw) throw existenceUnknownError(what, flaw);
   if (found[0] && found.length === 1) return found[0];
   const ids = found.map((one) => one.id).join(', ');
   throw found.length === 0
