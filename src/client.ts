@@ -133,10 +133,10 @@ function openService(
   how: HttpOptions,
 ) {
   const clock = systemClock;
-  const own = { baseUrl: url, key, clock, onWarning, stateDir: findStateDir(given.stateDir, url) };
+  const own = { baseUrl: url, key, clock, onWarning, stateDir: ledgerDir(given.stateDir, url) };
   const address = given.stateUrl ? parseStateUrl(given.stateUrl, given.statePassword, 'stateUrl') : undefined;
-  // Nothing is known before the first call uses the state server.
-  let ledger = new Ledger(address ? { ...own, stateDir: null } : own);
+  // The first call loads the code of the state server; until then, an empty ledger says that nothing is known.
+  let ledger = new Ledger(address ? { ...own, stateDir: IN_MEMORY } : own);
   let server: StateServer | undefined;
   let opened: Promise<HttpClient> | undefined;
   const open = async (): Promise<HttpClient> => {
@@ -161,15 +161,20 @@ function openService(
   };
 }
 
-// Null is in memory; undefined is, too, but with a warning that there is no home directory.
-function findStateDir(given: string | null | undefined, baseUrl: string): string | null | undefined {
+/** Keeps a ledger in memory, as the user asked. */
+const IN_MEMORY = null;
+/** Keeps a ledger in memory, with a warning. */
+const NO_HOME = undefined;
+
+function ledgerDir(given: string | null | undefined, baseUrl: string): string | typeof IN_MEMORY | typeof NO_HOME {
+  if (given === null) return IN_MEMORY;
+  if (given !== undefined) return checkPath(given, 'stateDir');
+  if (inMemoryUrls.has(baseUrl)) return IN_MEMORY;
   const { env, platform } = process;
-  if (given === null || (given === undefined && inMemoryUrls.has(baseUrl))) return null;
   try {
-    return checkPath(given, 'stateDir') ?? stateDir({ env, platform, homeDir: homedir() });
-  } catch (error) {
-    if (given !== undefined) throw error;
-    return undefined;
+    return stateDir({ env, platform, homeDir: homedir() });
+  } catch {
+    return NO_HOME;
   }
 }
 
