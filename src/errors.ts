@@ -116,6 +116,17 @@ export function systemWords(code: string | undefined): string | undefined {
   return [...getSystemErrorMap().values()].find(([name]) => name === code)?.[1];
 }
 
+/** @internal Why a certificate was rejected, by the code of the error; undefined for another error. */
+export function certificateProblem(code: string): string | undefined {
+  if (code === 'CERT_HAS_EXPIRED') return 'the certificate has expired';
+  if (code === 'CERT_NOT_YET_VALID') return 'the certificate is not valid yet';
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH')
+    return 'the certificate is for another host name';
+  if (/^(?:CERT_|ERR_TLS_CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA$)/.test(code))
+    return 'the certificate is not trusted';
+  return undefined;
+}
+
 /** @internal Explains the error of a system call, for example "not a directory"; the code if the system does not explain it. */
 export function systemReason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;

@@ -1,4 +1,5 @@
 // The errors of a state server: causes, whether a retry may help, and hints.
+import { certificateProblem } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 
 /** Why a call failed. The texts name neither the server nor a secret. */
@@ -92,8 +93,7 @@ export function replyError({ message }: Error): StateServerError {
 
 /** Sets no `cause`: the library's error contains the arguments of the command, such as a password. */
 export function connectionError({ code = '', message }: NodeJS.ErrnoException): StateServerError {
-  if (/^(?:CERT_|ERR_TLS_CERT|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|INVALID_CA)/.test(code))
-    return new StateServerError(UNTRUSTED);
+  if (certificateProblem(code) !== undefined) return new StateServerError(UNTRUSTED);
   if (message.startsWith('Protocol error')) return new StateServerError(FOREIGN);
   return new StateServerError(CONNECTION_CAUSES[code] ?? CLOSED);
 }

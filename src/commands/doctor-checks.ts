@@ -4,7 +4,7 @@ import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { categoriesOf, LIST } from '../api/categories.ts';
 import { WHEN_AVAILABLE } from '../append-log/state-server-error.ts';
-import { PetstoreError, rephrase, storageError, toPetstoreError } from '../errors.ts';
+import { certificateProblem, PetstoreError, rephrase, storageError, toPetstoreError } from '../errors.ts';
 import { formatDuration, formatTime } from '../format.ts';
 import { proxyFor } from '../http/proxy.ts';
 import { CHECK_NETWORK, CHECK_URL } from '../http/request-errors.ts';
@@ -195,9 +195,7 @@ function connectionError(error: PetstoreError, { profile, urlSource }: Credentia
 function tlsHint(code: string): string {
   if (/EXPIRED|NOT_YET_VALID/.test(code)) return 'synchronize the system clock, or renew the certificate';
   if (/ALTNAME|HOSTNAME/.test(code)) return 'check the host name in the base URL';
-  if (/^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/.test(code)) {
-    return 'set NODE_EXTRA_CA_CERTS to the certificate file of the authority to trust';
-  }
+  if (certificateProblem(code)) return 'set NODE_EXTRA_CA_CERTS to the certificate file of the authority to trust';
   return 'check that the port in the base URL serves https';
 }
 

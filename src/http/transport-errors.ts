@@ -1,5 +1,5 @@
 // Translates the errors of undici, Node's sockets and TLS; their own messages may quote data and are not shown.
-import { systemWords } from '../errors.ts';
+import { certificateProblem, systemWords } from '../errors.ts';
 import type { Head, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
@@ -25,7 +25,7 @@ const PROBLEMS: Readonly<Record<string, Problem>> = {
   UND_ERR_HEADERS_OVERFLOW: ['too-large', 'the response is too large'],
   UND_ERR_ABORTED: ['aborted', 'interrupted'],
 };
-const TLS_CODE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|EPROTO$)/;
+const TLS_CODE = /^(?:ERR_TLS_|ERR_SSL_|EPROTO$)/;
 
 /**
  * @param requestSent whether any byte of the request may have been sent
@@ -53,7 +53,9 @@ function problemOf(error: Error, requestSent: boolean): Problem {
   if (error.name === 'HTTPParserError' || code.startsWith('HPE_')) return NOT_HTTP;
   // undici has no code for an unexpected upgrade or interim response.
   if (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(error.message)) return NOT_HTTP;
-  if (TLS_CODE.test(code)) return ['tls', certificateProblem(code) ?? 'the TLS handshake failed'];
+  const certificate = certificateProblem(code);
+  if (certificate !== undefined) return ['tls', certificate];
+  if (TLS_CODE.test(code)) return ['tls', 'the TLS handshake failed'];
   const known = PROBLEMS[code];
   if (known) return known;
   const system = systemWords(code);
@@ -61,15 +63,6 @@ function problemOf(error: Error, requestSent: boolean): Problem {
   return requestSent
     ? NOT_HTTP
     : ['connect', code === '' ? 'the connection failed' : `the connection failed (${code})`];
-}
-
-function certificateProblem(code: string | undefined): string | undefined {
-  if (code === 'CERT_HAS_EXPIRED') return 'the certificate has expired';
-  if (code === 'CERT_NOT_YET_VALID') return 'the certificate is not valid yet';
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH')
-    return 'the certificate is for another host name';
-  if (/^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/.test(code ?? '')) return 'the certificate is not trusted';
-  return undefined;
 }
 
 function codeOf({ code }: NodeJS.ErrnoException): string | undefined {
