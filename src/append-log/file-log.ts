@@ -32,6 +32,17 @@ const TRIES = 100;
 // Shared scratch buffer; reads are synchronous.
 let chunk: Buffer | undefined;
 
+/** The segment in use, read up to `offset`. */
+interface OpenSegment {
+  readonly number: number;
+  /** -1 once it is closed. */
+  fd: number;
+  offset: number;
+  partialLine: Buffer;
+  snapshotSize: number;
+  isSealed: boolean;
+}
+
 export class FileLog<State, Result = void> implements Log<State> {
   readonly #format: LogFormat<State, Result>;
   readonly #files: Segments;
@@ -39,12 +50,7 @@ export class FileLog<State, Result = void> implements Log<State> {
   readonly #fs: LogFs;
   readonly #stamp = randomBytes(6).toString('hex');
   #counter = 0;
-  #segment = 0;
-  #fd = -1;
-  #offset = 0;
-  #snapshotSize = 0;
-  #tail: Buffer = Buffer.alloc(0);
-  #sealed = false;
+  #segment: OpenSegment;
   #state: State;
   // The record being appended, and its result once it was read back.
   #pending = '';
@@ -62,7 +68,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     this.#fs = options.fs ?? nodeFs;
     this.#state = format.initial();
     this.#files = new Segments(this.#fs, options.dir, options.name);
-    this.#openNewest();
+    this.#segment = this.#openNewest();
     this.refresh();
   }
 
@@ -78,10 +84,10 @@ export class FileLog<State, Result = void> implements Log<State> {
     this.#ensureLinked();
     for (let tries = 0; tries < TRIES; tries++) {
       this.#readNew();
-      if (!this.#sealed) return this.#state;
+      if (!this.#segment.isSealed) return this.#state;
       this.#rotate();
     }
-    throw this.#unusable('cannot be rotated', this.#segment);
+    throw this.#unusable('cannot be rotated', this.#segment.number);
   }
 
   /** @throws ShortWriteError if only part of the record was written (readers ignore that part); file system errors unchanged */
@@ -89,74 +95,76 @@ export class FileLog<State, Result = void> implements Log<State> {
     this.#ensureLinked();
     for (;;) {
       // Add no record to a damaged file.
-      if (this.#sealed || this.#options.strict) this.refresh();
-      const written = this.#tryAppend(
-        `${this.#stamp}${(this.#counter++).toString(36)} ${withChecksum(record)}${RECORD_END}`,
-      );
+      if (this.#segment.isSealed || this.#options.strict) this.refresh();
+      const written = this.#tryAppend(record);
       if (written) {
-        // Let the segment double before its seal, or a large state would be written again at every record.
-        const full = this.#offset >= Math.max(this.#options.rotateAtBytes, 2 * this.#snapshotSize);
-        if (full && !this.#sealed) this.#write(SEAL);
-        if (full || this.#sealed) this.refresh();
+        this.#rotateIfFull();
         return written.result;
       }
       // A record after a seal is void, so append it to the next segment.
-      if (!this.#sealed) throw new ShortWriteError(`a record is missing from ${this.#files.path(this.#segment)}`);
+      if (!this.#segment.isSealed)
+        throw new ShortWriteError(`a record is missing from ${this.#files.path(this.#segment.number)}`);
     }
   }
 
   close(): void {
-    if (this.#fd >= 0) this.#fs.closeSync(this.#fd);
-    this.#fd = -1;
+    if (this.#segment.fd >= 0) this.#fs.closeSync(this.#segment.fd);
+    this.#segment.fd = -1;
+  }
+
+  #nextId(): string {
+    return `${this.#stamp}${(this.#counter++).toString(36)}`;
   }
 
   // If the directory was removed, for example because it was unused, uses the log that other processes use now.
   #ensureLinked(): void {
-    if (this.#fs.fstatSync(this.#fd).nlink > 0) return;
+    if (this.#fs.fstatSync(this.#segment.fd).nlink > 0) return;
     mkdirp(this.#options.dir);
-    this.#openNewest();
+    this.#switchToNewest();
   }
 
-  #tryAppend(line: string): { readonly result: Result } | undefined {
-    this.#pending = line;
+  #tryAppend(record: string): { readonly result: Result } | undefined {
+    this.#pending = `${this.#nextId()} ${withChecksum(record)}${RECORD_END}`;
     this.#written = undefined;
-    this.#write(line);
+    this.#write(this.#pending);
     this.#readNew();
     return this.#written;
   }
 
+  #switchToNewest(): void {
+    const segment = this.#openNewest();
+    this.close();
+    this.#segment = segment;
+    this.#state = this.#format.initial();
+  }
+
   // Other processes may rotate between readdir and open, so the opened segment must still be the newest.
-  #openNewest(): void {
+  #openNewest(): OpenSegment {
     for (let tries = 0; tries < TRIES; tries++) {
-      if (this.#open(this.#files.newest()) && this.#files.newest() === this.#segment) return;
+      const newest = this.#files.newest();
+      const number = newest || 1;
+      // Create only the first segment: a later one that was removed must not be created again.
+      const fd = this.#open(number, newest === 0 ? O_CREAT : 0);
+      if (fd !== undefined && this.#files.newest() === number)
+        return { number, fd, offset: 0, partialLine: Buffer.alloc(0), snapshotSize: 0, isSealed: false };
+      if (fd !== undefined) this.#fs.closeSync(fd);
     }
     throw this.#unusable('cannot be opened', this.#files.newest() || 1);
   }
 
-  // Creates only the first segment: a later one that was removed must not be created again.
-  #open(segment: number): boolean {
-    const flags = O_APPEND | O_RDWR | O_NOFOLLOW | O_NONBLOCK | (segment === 0 ? O_CREAT : 0);
+  // Returns undefined if the segment was removed.
+  #open(segment: number, create: number): number | undefined {
     let fd: number;
     try {
-      fd = this.#fs.openSync(this.#files.path(segment || 1), flags, 0o600);
+      fd = this.#fs.openSync(this.#files.path(segment), O_APPEND | O_RDWR | O_NOFOLLOW | O_NONBLOCK | create, 0o600);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT' && segment > 0) return false;
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT' && create === 0) return undefined;
       throw error;
     }
     const problem = this.#problemOf(fd);
-    if (problem) {
-      this.#fs.closeSync(fd);
-      throw this.#unusable(problem, segment || 1);
-    }
-    this.close();
-    this.#fd = fd;
-    this.#segment = segment || 1;
-    this.#offset = 0;
-    this.#snapshotSize = 0;
-    this.#tail = Buffer.alloc(0);
-    this.#sealed = false;
-    this.#state = this.#format.initial();
-    return true;
+    if (problem === undefined) return fd;
+    this.#fs.closeSync(fd);
+    throw this.#unusable(problem, segment);
   }
 
   // A segment begins with a guard line, which may have been torn after one byte, or with a record of its snapshot.
@@ -179,36 +187,36 @@ export class FileLog<State, Result = void> implements Log<State> {
 
   // The guard line terminates and invalidates a torn write before it, even one that lacks only its line break.
   #write(line: string): void {
-    writeWhole(this.#fs, this.#fd, `${GUARD}\n${line}\n`);
+    writeWhole(this.#fs, this.#segment.fd, `${GUARD}\n${line}\n`);
   }
 
   #readNew(): void {
     if (this.#damage) throw this.#damage;
+    const segment = this.#segment;
     chunk ??= Buffer.allocUnsafe(CHUNK_BYTES);
-    for (let target = chunk; !this.#sealed; target = this.#bufferForRest()) {
-      const count = this.#fs.readSync(this.#fd, target, 0, target.length, this.#offset);
+    let target = chunk;
+    while (!segment.isSealed) {
+      const count = this.#fs.readSync(segment.fd, target, 0, target.length, segment.offset);
       if (count === 0) return;
-      this.#offset += count;
-      const bytes = Buffer.concat([this.#tail, target.subarray(0, count)]);
+      segment.offset += count;
+      const bytes = Buffer.concat([segment.partialLine, target.subarray(0, count)]);
       const end = bytes.lastIndexOf(0x0a);
-      this.#tail = bytes.subarray(end + 1);
+      segment.partialLine = bytes.subarray(end + 1);
       if (end >= 0) this.#reduce(bytes.toString('utf8', 0, end));
       if (count < target.length) return;
+      // Read a large rest at once.
+      target = Buffer.allocUnsafe(this.#fs.fstatSync(segment.fd).size - segment.offset);
     }
-  }
-
-  #bufferForRest(): Buffer {
-    return Buffer.allocUnsafe(this.#fs.fstatSync(this.#fd).size - this.#offset);
   }
 
   #reduce(text: string): void {
     for (const line of text.split('\n')) {
       if (!line.endsWith(RECORD_END)) continue;
       if (line === SEAL) {
-        this.#sealed = true;
+        this.#segment.isSealed = true;
         return;
       }
-      if (line.startsWith(SNAPSHOT)) this.#snapshotSize += line.length;
+      if (line.startsWith(SNAPSHOT)) this.#segment.snapshotSize += line.length;
       const result = this.#apply(line.slice(line.indexOf(' ') + 1, -RECORD_END.length));
       if (line === this.#pending) this.#written = { result: result as Result };
     }
@@ -219,17 +227,24 @@ export class FileLog<State, Result = void> implements Log<State> {
     const record = withoutChecksum(text);
     const result = record === undefined ? undefined : this.#format.apply(this.#state, record);
     if (result !== undefined || !this.#options.strict) return result;
-    this.#damage = this.#unusable('is damaged', this.#segment);
+    this.#damage = this.#unusable('is damaged', this.#segment.number);
     throw this.#damage;
   }
 
+  // Lets the segment double before its seal, or a large state would be written again at every record.
+  #rotateIfFull(): void {
+    const { offset, snapshotSize, isSealed } = this.#segment;
+    const isFull = offset >= Math.max(this.#options.rotateAtBytes, 2 * snapshotSize);
+    if (isFull && !isSealed) this.#write(SEAL);
+    if (isFull || isSealed) this.refresh();
+  }
+
   #rotate(): void {
-    if (this.#files.newest() <= this.#segment) {
-      const mark = `${process.pid}-${this.#stamp}${(this.#counter++).toString(36)}`;
-      this.#files.publish(this.#segment + 1, this.#format.snapshot(this.#state), mark);
-    }
+    const next = this.#segment.number + 1;
+    if (this.#files.newest() < next)
+      this.#files.publish(next, this.#format.snapshot(this.#state), `${process.pid}-${this.#nextId()}`);
     // Other processes may have rotated several times meanwhile.
-    this.#openNewest();
-    this.#files.sweep(this.#segment);
+    this.#switchToNewest();
+    this.#files.sweep(this.#segment.number);
   }
 }
