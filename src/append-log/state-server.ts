@@ -11,7 +11,7 @@ import type { ServerAddress } from './state-url.ts';
 const PATIENCE_MS = 5000;
 const RETRY_EVERY_MS = 100;
 const REPLY_WITHIN_MS = 1000;
-const TICKS = 20;
+const INTERVALS = 20;
 
 export type Reply = string | number | null | readonly Reply[];
 
@@ -31,6 +31,7 @@ export class StateServer {
   /** Whether it has responded, and no call has failed for 5 s since. */
   #isUp = false;
   #isClosed = false;
+  /** When the last call that was retried has failed. */
   #failedAt = Number.NEGATIVE_INFINITY;
   /** Whether the server has run a script: a user may be permitted to run `INFO` only. */
   #accepted = false;
@@ -90,25 +91,29 @@ export class StateServer {
 
   // Each call has its own deadline, since a server may accept reads while it rejects writes.
   async #patiently(command: string, ...args: (string | number)[]): Promise<Reply> {
-    const { clock, onOutage } = this.#options;
-    for (let failingSince: number | undefined; ; ) {
+    const { clock } = this.#options;
+    for (let deadline = Number.POSITIVE_INFINITY; ; ) {
       try {
         const reply = await this.#call(command, ...args);
         this.#isUp = true;
         return reply;
       } catch (error) {
-        if (!this.isOutage(error)) throw error;
+        if (!(error instanceof StateServerError) || error.problem !== 'unavailable') throw error;
         const now = clock.monotonic();
-        failingSince ??= now;
-        if (now - failingSince >= PATIENCE_MS) this.#isUp = false;
-        const isNew = now - this.#failedAt > PATIENCE_MS;
-        this.#failedAt = now;
+        deadline = Math.min(deadline, now + PATIENCE_MS);
+        if (now >= deadline) this.#isUp = false;
         if (!this.#isUp || this.#isClosed) throw error;
-        const outage = `cannot use state server ${this.name} (${error.message}); retrying for up to 5s`;
-        if (isNew && !this.#isClosed) onOutage?.(outage);
+        this.#reportOutage(error.message, now);
         await clock.sleep(RETRY_EVERY_MS);
       }
     }
+  }
+
+  // Failures of which each follows the last one within 5 s are one outage.
+  #reportOutage(reason: string, now: number): void {
+    const isNew = now - this.#failedAt > PATIENCE_MS;
+    this.#failedAt = now;
+    if (isNew) this.#options.onOutage?.(`cannot use state server ${this.name} (${reason}); retrying for up to 5s`);
   }
 
   async #call(command: string, ...args: (string | number)[]): Promise<Reply> {
@@ -176,15 +181,15 @@ export class StateServer {
     client?.disconnect();
   }
 
-  // Counts ticks instead of time, so that a process without CPU time does not blame the server.
+  // Counts intervals that this process has lived through: one without CPU time must not blame the server.
   async #within<T>(work: Promise<T>): Promise<T> {
     const { timeoutMs = REPLY_WITHIN_MS } = this.#options;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      let ticks = 0;
+      let left = INTERVALS;
       timer = setInterval(() => {
-        if (++ticks > TICKS) reject(Object.assign(new Error('no reply'), { code: 'ETIMEDOUT' }));
-      }, timeoutMs / TICKS);
+        if (left-- === 0) reject(Object.assign(new Error('no reply'), { code: 'ETIMEDOUT' }));
+      }, timeoutMs / INTERVALS);
     });
     try {
       return await Promise.race([work, late]);
