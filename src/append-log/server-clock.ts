@@ -4,16 +4,10 @@ import type { Clock } from '../clock.ts';
 // A reply that took longer does not show the server's time: the process may have been suspended.
 const LONGEST_TRIP_MS = 1000;
 
-/** A time of this machine by both of its clocks, in milliseconds. */
-interface Moment {
-  readonly monotonic: number;
-  readonly wall: number;
-}
-
 export class ServerClock {
   readonly #clock: Clock;
   /** When the last request with a reply was sent. */
-  #sentAt: Moment | undefined;
+  #sentAt: ServerClock['moment'] | undefined;
   #offsetMs = 0;
   /** By how much `offsetMs` may be wrong, in milliseconds. */
   #errorMs = 0;
@@ -22,13 +16,13 @@ export class ServerClock {
     this.#clock = clock;
   }
 
-  /** The present. */
-  get moment(): Moment {
+  /** The present by both clocks of this machine, in milliseconds. */
+  get moment(): { readonly monotonic: number; readonly wall: number } {
     return { monotonic: this.#clock.monotonic(), wall: this.#clock.now() };
   }
 
   /** Reads the server's time in a reply that has just arrived. */
-  read(serverMs: number, sentAt: Moment): void {
+  read(serverMs: number, sentAt: ServerClock['moment']): void {
     const receivedAt = this.#clock.now();
     const tripMs = Math.abs(receivedAt - sentAt.wall);
     if (tripMs <= LONGEST_TRIP_MS || !this.#sentAt) {

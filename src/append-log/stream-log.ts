@@ -32,7 +32,7 @@ if last ~= '' then
 end
 if record then
   redis.call('XADD', log, '*', 't', time, 'r', record)
-  if tonumber(ttl) > 0 then redis.call('PEXPIRE', log, ttl) end
+  redis.call('PEXPIRE', log, ttl)
 end
 return {time, history, redis.call('XLEN', log), redis.call('XRANGE', log, from, '+')}`;
 
@@ -50,14 +50,14 @@ else
   redis.call('XADD', log, last, 't', timeOf(rest[1]), 'r', text, 's', snapshot)
   for i = 2, #rest do redis.call('XADD', log, rest[i][1], unpack(rest[i][2])) end
 end
-if tonumber(ttl) > 0 then redis.call('PEXPIRE', log, ttl) end
+redis.call('PEXPIRE', log, ttl)
 return 1`;
 
 export interface StreamOptions<State> {
   readonly server: StateServer;
   readonly key: string;
-  /** How long the server keeps an unused log, in milliseconds; forever if undefined. */
-  readonly ttlMs?: number;
+  /** How long the server keeps an unused log, in milliseconds. */
+  readonly ttlMs: number;
   readonly clock: Clock;
   /** How long `freshState` returns the state after it was read, in milliseconds. */
   readonly freshMs: number;
@@ -157,7 +157,7 @@ export class StreamLog<State> implements Log<State> {
   }
 
   async #send(text: string | undefined) {
-    const { key, ttlMs = 0 } = this.#options;
+    const { key, ttlMs } = this.#options;
     const sentAt = this.#serverClock.moment;
     const { id = '', text: lastText = '' } = this.#last ?? {};
     const args = [id, lastText, ttlMs, ...(text === undefined ? [] : [text])];
@@ -195,7 +195,7 @@ export class StreamLog<State> implements Log<State> {
   }
 
   async #compact(): Promise<void> {
-    const { key, ttlMs = 0, rotateAt } = this.#options;
+    const { key, ttlMs, rotateAt } = this.#options;
     const snapshot = withChecksum(JSON.stringify([...this.#format.snapshot(this.#state)]));
     const { id = '', text = '' } = this.#last ?? {};
     await this.server.run(COMPACT, key, [id, text, rotateAt - 1, ttlMs, snapshot]);

@@ -111,7 +111,14 @@ withServer("records carry the server's time, and each reply shows how far its cl
     snapshot: () => [],
   };
   const clock = FakeClock.manual(Date.now() - 3_600_000);
-  const log = new StreamLog(timed, { server: stateServer(server), key: KEY, clock, freshMs: 1500, rotateAt: 1e6 });
+  const log = new StreamLog(timed, {
+    server: stateServer(server),
+    key: KEY,
+    clock,
+    ttlMs: 60_000,
+    freshMs: 1500,
+    rotateAt: 1e6,
+  });
   expect([log.clockOffsetMs, log.offsetErrorMs]).toEqual([0, 0]);
   await log.append('a');
   const { clockOffsetMs } = log;

@@ -7,8 +7,8 @@ type Entry = readonly [id: string, fields: readonly string[]];
 type Reply = string | number | readonly (string | number | readonly Entry[])[];
 
 /** The SHA-1 of the two scripts. */
-const APPEND = '939fd84494f5eb7e453ecd4e95d850034d56c558';
-const COMPACT = '7afb8a04db6ea29e7208ba6cc177a34b724e7373';
+const APPEND = 'ff13b9f512fd05c9345a66c411b21482307421e3';
+const COMPACT = '4c6852b257fb649699aac0724d1108937bcec76d';
 /** The time until all machines use it again after an outage, milliseconds. */
 const SETTLED_AFTER_MS = 10_000;
 
