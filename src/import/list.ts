@@ -18,9 +18,11 @@ export interface ListOptions {
 
 export interface Fetched {
   readonly listed: Listed;
-  /** The keys of the known categories that the list does not show; a list with a flaw proves nothing. */
-  readonly missingKeys: readonly string[];
   readonly flaw: Flaw | undefined;
+  /** The keys of all categories seen so far. Those of a cached list do not count: they may have been deleted. */
+  readonly seenKeys: Set<string>;
+  /** The keys that the list lacks; none if it has a flaw, since it then proves nothing. */
+  readonly missingKeys: readonly string[];
   /** The list has no flaw and lacks nothing: a row that it does not show does not exist. */
   readonly isComplete: boolean;
 }
@@ -32,30 +34,31 @@ export function keyOf({ id }: Category): string {
 
 /**
  * Fetches a list, and again after 2 s and 4 s if it is incomplete.
- * @param known all categories that a list or a response has shown, by their keys; those of the new list are added
+ * @param seen the keys of all categories that a list or a response has shown
  */
 export async function fetchList(
   { categories, pause }: ListOptions,
-  known: Map<string, unknown>,
+  seen: ReadonlySet<string>,
   once = false,
 ): Promise<Fetched> {
+  const seenKeys = new Set(seen);
   for (let attempt = 0; ; attempt++) {
     const { listed, flaw } = await categories.listFresh(once);
     const shown = new Set(listed.map(keyOf));
-    const missingKeys = flaw ? [] : [...known.keys()].filter((key) => !shown.has(key));
+    const missingKeys = flaw ? [] : [...seenKeys].filter((key) => !shown.has(key));
     const isComplete = !flaw && missingKeys.length === 0;
-    // A cached list may show categories that have been deleted.
-    if (!flaw) for (const key of shown) if (!known.has(key)) known.set(key, undefined);
+    if (!flaw) for (const key of shown) seenKeys.add(key);
     const retryMs = RETRIES_MS[attempt];
-    if (isComplete || retryMs === undefined) return { listed, missingKeys, flaw, isComplete };
+    if (isComplete || retryMs === undefined) return { listed, flaw, seenKeys, missingKeys, isComplete };
     await pause(retryMs, 'list');
   }
 }
 
 /** @throws PetstoreError `service` if the first list is incomplete */
-export async function firstList(options: ListOptions, known: Map<string, unknown> = new Map()): Promise<Listed> {
-  const { listed, flaw } = await fetchList(options, known);
-  if (!flaw) return listed;
+export async function firstList(options: ListOptions): Promise<Fetched> {
+  const fetched = await fetchList(options, new Set());
+  const { flaw } = fetched;
+  if (!flaw) return fetched;
   throw new PetstoreError('service', `cannot tell which rows are missing: ${flaw.reason}`, { hint: flaw.hint });
 }
 

@@ -56,7 +56,7 @@ export async function runImport(options: RunOptions): Promise<RunResult> {
   return run;
 }
 
-interface Looked extends Fetched {
+interface Lookup extends Fetched {
   /** The new categories that no name of the file explains. */
   readonly unexplained: readonly Category[];
 }
@@ -64,12 +64,14 @@ interface Looked extends Fetched {
 class Run implements RunResult {
   readonly results: ImportResults;
   readonly #options: RunOptions;
-  /** All categories that lists and responses have shown, by their keys, with the names of the file that they stand for. */
-  readonly #known = new Map<string, Entry | undefined>();
+  /** The keys of all categories that lists and responses have shown. */
+  #seen = new Set<string>();
   /** The keys in the first list. */
   #before: ReadonlySet<string> = new Set();
+  /** The names of the file for which categories stand, by the keys of these. */
+  readonly #owners = new Map<string, Entry>();
   /** The last list after the first one. */
-  #last: Looked | undefined;
+  #lastLookup: Lookup | undefined;
   stop: Stop | undefined;
   /** Aborted by a stop: rows that wait for the rate limit are not sent. */
   readonly #stopped = new AbortController();
@@ -88,8 +90,9 @@ class Run implements RunResult {
 
   async begin(): Promise<void> {
     const { onProgress } = this.#options;
-    const listed = await firstList(this.#options, this.#known);
-    this.#before = new Set(this.#known.keys());
+    const { listed, seenKeys } = await firstList(this.#options);
+    this.#seen = seenKeys;
+    this.#before = new Set(seenKeys);
     this.#read(listed);
     onProgress(this.results);
   }
@@ -114,8 +117,8 @@ class Run implements RunResult {
         if (error instanceof PetstoreError && error.kind === 'interrupted') throw error;
       });
     }
-    if (!this.#last) return;
-    const { unexplained, missingKeys } = this.#last;
+    if (!this.#lastLookup) return;
+    const { unexplained, missingKeys } = this.#lastLookup;
     const twice = unexplained.filter(({ name }) => this.results.get(name)?.outcome?.state === 'created');
     if (twice.length > 0) return this.end(possibleDuplicatesError([...new Set(twice.map(({ name }) => name))]), true);
     const created = missingKeys.filter((key) => this.#createdAs(key));
@@ -164,7 +167,7 @@ class Run implements RunResult {
 
   #acceptCreated(entry: Entry, category: Category): boolean {
     // A category that existed before, or that another response has named, proves nothing.
-    if (this.#known.has(keyOf(category)))
+    if (this.#seen.has(keyOf(category)))
       return this.#doubt(entry, LOST_MS, 'the response has the id of another category');
     this.#assign(entry, category);
     return true;
@@ -191,11 +194,12 @@ class Run implements RunResult {
     onProgress(this.results);
   }
 
-  async #list(once = false): Promise<Looked> {
-    const fetched = await fetchList(this.#options, this.#known, once);
+  async #list(once = false): Promise<Lookup> {
+    const fetched = await fetchList(this.#options, this.#seen, once);
+    this.#seen = fetched.seenKeys;
     // Even an incomplete list shows what exists.
-    this.#last = { ...fetched, unexplained: this.#read(fetched.listed) };
-    return this.#last;
+    this.#lastLookup = { ...fetched, unexplained: this.#read(fetched.listed) };
+    return this.#lastLookup;
   }
 
   // Marks the names that a list shows, and returns the new categories that none of them explains.
@@ -205,7 +209,7 @@ class Run implements RunResult {
       const created = this.#createdAs(key);
       // A service may change a name although its response showed the name that was sent.
       if (created) this.#checkName(created, category);
-      if (this.#known.get(key)) return false;
+      if (this.#owners.has(key)) return false;
       const entry = this.results.get(category.name);
       const isOpen = entry && (!entry.outcome || entry.outcome.state === 'unknown');
       if (isOpen) this.#assign(entry, category);
@@ -214,7 +218,8 @@ class Run implements RunResult {
   }
 
   #assign(entry: Entry, category: Category): void {
-    this.#known.set(keyOf(category), entry);
+    this.#seen.add(keyOf(category));
+    this.#owners.set(keyOf(category), entry);
     this.results.set(entry, { state: entry.sent > 0 ? 'created' : 'exists', category });
     this.#checkName(entry, category);
   }
@@ -226,7 +231,7 @@ class Run implements RunResult {
 
   // The name that this run created as the category with this key.
   #createdAs(key: string): Entry | undefined {
-    const entry = this.#known.get(key);
+    const entry = this.#owners.get(key);
     return entry?.outcome?.state === 'created' ? entry : undefined;
   }
 }

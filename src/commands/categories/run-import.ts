@@ -78,7 +78,7 @@ async function listOptions(session: Session): Promise<ListOptions> {
 
 async function preview(session: Session, rows: readonly NewCategory[]): Promise<Preview> {
   const { clock } = session.context;
-  const listed = await firstList(await listOptions(session));
+  const { listed } = await firstList(await listOptions(session));
   const ledger = await session.ledger();
   await ledger.refresh();
   const results = new ImportResults(rows);
