@@ -57,30 +57,35 @@ export function noValidResponseError(): PetstoreError {
 
 /**
  * @param words the command line that creates the missing rows; undefined if the rows came from a pipe
- * @returns undefined if every row exists; otherwise the first that applies: a stop that `outranksUnknown`, unknown rows,
- *   any other stop, rejected rows
+ * @returns undefined if every row exists
  */
 export function importError(
   { unknown, failed }: ImportDocument,
   stop: Stop | undefined,
   words: readonly string[] | undefined,
 ): PetstoreError | undefined {
-  if (unknown.length > 0 && !(stop && outranksUnknown(stop))) {
-    return rerun(
-      unknownRowsError(unknown, stop?.error),
-      words,
-      `look ${unknown.length === 1 ? 'it' : 'them'} up again`,
-    );
-  }
-  if (!stop) return failed[0] && rejectedRowsError(failed[0], failed.length);
-  const { error } = stop;
-  return rerun(error.kind === 'interrupted' ? interruptedError(error, unknown.length > 0) : error, words, 'resume');
+  const isUnknown = unknown.length > 0;
+  const stopped = stop && stopError(stop.error, isUnknown, words);
+  const byPrecedence = [
+    // Another import of the same file may create rows twice.
+    stop?.rerunUnsafe ? stopped : undefined,
+    // Another import would end in the same way, or the user has ended this one.
+    stop && mustBeResolved(stop.error) ? stopped : undefined,
+    isUnknown ? unknownRowsError(unknown, stop?.error, words) : undefined,
+    // These exit codes mean that nothing was changed, or that it is enough to wait.
+    stopped,
+    failed[0] && rejectedRowsError(failed[0], failed.length),
+  ];
+  return byPrecedence.find((error) => error !== undefined);
 }
 
-// Any other exit code would mean that nothing was changed, or that it is enough to wait.
-function outranksUnknown({ error: { kind, status = 0 }, rerunUnsafe }: Stop): boolean {
+function mustBeResolved({ kind, status = 0 }: PetstoreError): boolean {
   const isRedirect = kind === 'service' && status >= 300 && status < 400;
-  return rerunUnsafe || isRedirect || ['interrupted', 'auth', 'storage', 'internal'].includes(kind);
+  return isRedirect || ['interrupted', 'auth', 'storage', 'internal'].includes(kind);
+}
+
+function stopError(error: PetstoreError, isUnknown: boolean, words: readonly string[] | undefined): PetstoreError {
+  return rerun(error.kind === 'interrupted' ? interruptedError(error, isUnknown) : error, words, 'resume');
 }
 
 // The first worker to stop may have waited while a create was in flight.
@@ -93,7 +98,11 @@ function interruptedError({ kind, exitCode, details, processed }: PetstoreError,
   });
 }
 
-function unknownRowsError(unknown: ImportDocument['unknown'], stop: PetstoreError | undefined): PetstoreError {
+function unknownRowsError(
+  unknown: ImportDocument['unknown'],
+  stop: PetstoreError | undefined,
+  words: readonly string[] | undefined,
+): PetstoreError {
   const named = unknown.slice(0, MOST_NAMED);
   const rows = named.map(({ row, name, maybe }) => {
     const match = maybe ? ` (perhaps category ${maybe.id} ${quoted(maybe.name)})` : '';
@@ -105,7 +114,8 @@ function unknownRowsError(unknown: ImportDocument['unknown'], stop: PetstoreErro
   const message = `${formatCount(unknown.length, 'row')} may or may not exist: ${rows.join(', ')}${why}`;
   const { code, status } = stop ?? {};
   const hint = unknown.some(({ maybe }) => maybe) ? SPELLING : undefined;
-  return new PetstoreError('unknown_outcome', message, { hint, code, status, cause: stop });
+  const error = new PetstoreError('unknown_outcome', message, { hint, code, status, cause: stop });
+  return rerun(error, words, `look ${unknown.length === 1 ? 'it' : 'them'} up again`);
 }
 
 function rejectedRowsError(
