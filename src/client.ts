@@ -144,6 +144,7 @@ function openService(
       const { StateServer } = await import('./append-log/state-server.ts');
       const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');
       server = new StateServer({ address, clock, onOutage: onWarning });
+      await ledger.close();
       ledger = openSharedLedger(server, own);
     }
     const transport = createTransport({ baseUrl: url, key, version: VERSION, env: process.env, now: clock.now });

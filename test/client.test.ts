@@ -241,6 +241,19 @@ test('the rate limit is kept in memory for the URL of a sandbox in memory, and w
   expect([later.quota().shared, warnings]).toEqual([true, []]);
 });
 
+test('clients of one key share a rate limit that is kept in memory, until the last of them is closed', async () => {
+  const sandbox = await startSandbox({ keys: [KEY], limits: ['2/1d'] });
+  const one = open({ baseUrl: sandbox.url, stateDir: undefined, maxWaitMs: 0 });
+  const two = open({ baseUrl: sandbox.url, stateDir: undefined, maxWaitMs: 0 });
+  await one.categories.list();
+  await one.categories.list();
+  // Nothing is sent: the service would respond with a 429.
+  expect(await errorOf(two.categories.list())).toMatchObject({ kind: 'rate_limited', status: undefined });
+  await Promise.all([one.close(), two.close()]);
+  expect(open({ baseUrl: sandbox.url, stateDir: undefined }).quota().remaining).toBeNull();
+  await sandbox.close();
+});
+
 test('with stateDir null an unavailable state server is a warning that the rate limit is kept in memory', async () => {
   const warnings: string[] = [];
   const onWarning = (text: string): void => void warnings.push(text);

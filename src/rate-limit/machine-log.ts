@@ -13,7 +13,7 @@ import { ledgerFormat } from './ledger-format.ts';
 import { LEDGER_VERSION } from './rules.ts';
 
 export interface MachineLogOptions {
-  /** Undefined if there is no home directory; null keeps the ledger in memory. */
+  /** Undefined if there is no home directory; null keeps the ledger in memory, shared by this process's clients of the key. */
   readonly stateDir: string | undefined | null;
   /** The base URL, or the sandbox's data: with the key it names the ledger. */
   readonly baseUrl: string;
@@ -24,6 +24,9 @@ export interface MachineLogOptions {
 }
 
 type FileOrMemory = FileLog<KeyState> | MemoryLog<KeyState>;
+
+/** The logs that are wanted in memory, by the names of their ledgers, with the number of clients that have them open. */
+const wantedInMemory = new Map<string, { readonly log: MemoryLog<KeyState>; users: number }>();
 
 // Keeps the file small, because every process reads it whole at start.
 const ROTATE_AT_BYTES = 48 * 1024;
@@ -61,11 +64,12 @@ export class MachineLog implements Log<KeyState> {
 
   close(): void {
     this.#log.close();
+    if (this.#options.stateDir === null) closeInMemory(ledgerName(this.#options));
   }
 
   #open(): FileOrMemory {
     const { stateDir, fs } = this.#options;
-    if (stateDir === null) return new MemoryLog(ledgerFormat);
+    if (stateDir === null) return openInMemory(ledgerName(this.#options));
     if (!stateDir) return this.#inMemory('cannot determine the home directory');
     const dir = join(stateDir, 'quota', ledgerName(this.#options));
     try {
@@ -95,6 +99,18 @@ export class MachineLog implements Log<KeyState> {
     this.#options.onWarning?.(`${problem}; the rate limit is not shared with other processes`);
     return new MemoryLog(ledgerFormat, state && ledgerFormat.snapshot(state));
   }
+}
+
+function openInMemory(name: string): MemoryLog<KeyState> {
+  const wanted = wantedInMemory.get(name) ?? { log: new MemoryLog<KeyState>(ledgerFormat), users: 0 };
+  wanted.users++;
+  wantedInMemory.set(name, wanted);
+  return wanted.log;
+}
+
+function closeInMemory(name: string): void {
+  const wanted = wantedInMemory.get(name);
+  if (wanted && --wanted.users === 0) wantedInMemory.delete(name);
 }
 
 function isFileError(error: unknown): boolean {
