@@ -7,7 +7,7 @@ import { WHEN_AVAILABLE } from '../append-log/state-server-error.ts';
 import { certificateProblem, PetstoreError, rephrase, storageError, toPetstoreError } from '../errors.ts';
 import { formatDuration, formatTime } from '../format.ts';
 import { proxyFor } from '../http/proxy.ts';
-import { CHECK_NETWORK, CHECK_URL } from '../http/request-errors.ts';
+import { CHECK_NETWORK, CHECK_URL, isOffline } from '../http/request-errors.ts';
 import type { HttpResponse } from '../http/types.ts';
 import { TransportError } from '../http/types.ts';
 import type { Credentials, FoundUrl } from '../profiles/credentials.ts';
@@ -177,14 +177,14 @@ async function checkConnection(session: Session, found: Found): Promise<CheckRes
 
 /** Adds the failed step to the error of a request, and a hint that does not suggest `petstore doctor` again. */
 function connectionError(error: PetstoreError, { profile, urlSource }: Credentials): PetstoreError {
-  if (error.hint === CHECK_URL.hint) {
+  if (error.details.command === CHECK_URL.command) {
     const hint = urlSource === 'environment' ? { hint: 'correct PETSTORE_BASE_URL' } : loginHint(profile, true);
     return rephrase(error, error.message, hint);
   }
   if (!(error.cause instanceof TransportError)) return error;
   const { code = '', reason, requestSent } = error.cause;
   const at = (step: string, hint: string): PetstoreError => rephrase(error, `${error.message} (${step})`, { hint });
-  const offline = error.hint === CHECK_NETWORK ? CHECK_NETWORK : undefined;
+  const offline = isOffline(code) ? CHECK_NETWORK : undefined;
   if (/^(?:ENOTFOUND|EAI_)/.test(code)) return at('DNS', offline ?? 'check the host name in the base URL');
   if (reason === 'connect' || (reason === 'timeout' && !requestSent)) {
     return at('TCP', offline ?? 'check the host and port in the base URL');

@@ -58,9 +58,6 @@ export function rateLimited(
   });
 }
 
-/** The hint if this machine has no network. */
-export const CHECK_NETWORK = "check this machine's network connection";
-
 /**
  * The error of the last attempt if it received no complete response.
  * @param signal its reason is the cause of an interruption, with the exit code
@@ -86,6 +83,13 @@ export function failedAttempt(
   return new PetstoreError(kind, message, { ...networkHint(failure, timeout), cause: failure });
 }
 
+export const CHECK_NETWORK = "check this machine's network connection";
+
+/** Whether this machine has no network. */
+export function isOffline(code = ''): boolean {
+  return /^(?:EAI_AGAIN|ENETUNREACH|ENETDOWN)$/.test(code);
+}
+
 function networkHint({ reason, code }: TransportError, timeout: string): Hint | undefined {
   if (reason === 'too-large') return undefined;
   if (reason === 'timeout') return { hint: `try again with a longer ${timeout}` };
@@ -94,7 +98,7 @@ function networkHint({ reason, code }: TransportError, timeout: string): Hint | 
   if (reason === 'proxy-auth') return { hint: 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT' };
   if (reason === 'proxy-denied') return { hint: 'ask the operator of the proxy to allow this host' };
   if (reason === 'proxy' || reason === 'proxy-refused') return { hint: 'correct HTTPS_PROXY' };
-  if (/^(?:EAI_AGAIN|ENETUNREACH|ENETDOWN)$/.test(code ?? '')) return { hint: CHECK_NETWORK };
+  if (isOffline(code)) return { hint: CHECK_NETWORK };
   return { hint: 'check the connection', command: ['doctor'], suspectsUrl: true };
 }
 
