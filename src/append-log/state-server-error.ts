@@ -7,14 +7,16 @@ interface Cause {
   readonly text: string;
   /** `unavailable`: a retry may help; `rejected`: the configuration is wrong. */
   readonly problem: 'unavailable' | 'rejected';
-  /** `URL` and `PASSWORD` stand for the names of the settings. */
-  readonly hint: string;
+  /** `URL` and `PASSWORD` stand for the names of the settings; undefined if the cause may pass. */
+  readonly hint: string | undefined;
 }
+
+const WHEN_AVAILABLE = 'run the same command again when the state server is available';
 
 export class StateServerError extends Error {
   override readonly name = 'StateServerError';
   readonly problem: Cause['problem'];
-  readonly #hint: string;
+  readonly #hint: string | undefined;
 
   constructor({ text, problem, hint }: Cause) {
     super(text);
@@ -22,17 +24,17 @@ export class StateServerError extends Error {
     this.#hint = hint;
   }
 
-  /** @param setting `PETSTORE_STATE_URL` or the library's `stateUrl` */
-  hintFor(setting: string): string {
+  /**
+   * @param setting `PETSTORE_STATE_URL` or the library's `stateUrl`
+   * @param ifItMayPass the hint of a cause that may pass
+   */
+  hintFor(setting: string, ifItMayPass = WHEN_AVAILABLE): string {
     const password = setting.replace('URL', 'PASSWORD').replace('Url', 'Password');
-    return this.#hint.replace('URL', setting).replace('PASSWORD', password);
+    return (this.#hint ?? ifItMayPass).replace('URL', setting).replace('PASSWORD', password);
   }
 }
 
-/** The hint of a cause that may pass. */
-export const WHEN_AVAILABLE = 'run the same command again when the state server is available';
-
-function unavailable(text: string, hint = WHEN_AVAILABLE): Cause {
+function unavailable(text: string, hint?: string): Cause {
   return { text, problem: 'unavailable', hint };
 }
 

@@ -75,11 +75,14 @@ export class StateServer {
     return error instanceof StateServerError && error.problem === 'unavailable';
   }
 
-  /** The error of a command that requires the server: `usage` if the server rejects its first script, otherwise `storage`. */
-  toPetstoreError(error: unknown): unknown {
+  /**
+   * The error of a command that requires the server: `usage` if the server rejects its first script, otherwise `storage`.
+   * @param ifItMayPass the hint if the server is only unavailable now
+   */
+  toPetstoreError(error: unknown, ifItMayPass?: string): unknown {
     if (!(error instanceof StateServerError)) return error;
     const kind = error.problem === 'rejected' && !this.#accepted ? 'usage' : 'storage';
-    const hint = error.hintFor(this.#options.address.from);
+    const hint = error.hintFor(this.#options.address.from, ifItMayPass);
     return new PetstoreError(kind, `cannot use state server ${this.name}: ${error.message}`, { hint });
   }
 

@@ -228,7 +228,7 @@ function isLater(a: Entry, b: Entry): boolean {
 }
 
 /**
- * Runs every command that is needed on a server.
+ * Runs every command that is needed on a server, for `petstore doctor`.
  * @returns the policy by which it may delete keys; undefined if it deletes none
  * @throws PetstoreError `usage` or `storage` if the server does not permit one
  */
@@ -242,6 +242,6 @@ export async function checkServer(server: StateServer, clock: Clock): Promise<st
     for (const record of ['1', '2']) await log.append(record);
     return policy;
   } catch (error) {
-    throw server.toPetstoreError(error);
+    throw server.toPetstoreError(error, 'start the state server, or correct URL');
   }
 }
