@@ -132,7 +132,6 @@ const setGoodKey = set({ PETSTORE_API_KEY: GOOD });
 
 test.each<[...Row, follow: () => unknown]>([
   ['a wrong PETSTORE_API_KEY', setBadKey, 'categories list', 3, 'set PETSTORE_API_KEY to a valid key', setGoodKey],
-  ['a wrong key, found by doctor', setBadKey, 'doctor', 3, 'set PETSTORE_API_KEY to a valid key', setGoodKey],
   [
     "a wrong key from the profile's key command",
     () => [print(BAD)(), login(['--no-verify', '--key-command', printer()])],
@@ -148,14 +147,6 @@ test.each<[...Row, follow: () => unknown]>([
     3,
     'make PETSTORE_API_KEY_COMMAND print a valid key',
     print(GOOD),
-  ],
-  [
-    'a key command whose program is missing',
-    () => login(['--no-verify', '--key-command', 'no-such-program']),
-    LIST,
-    3,
-    'correct the key command from profile "staging" so that it prints only the API key',
-    () => login(),
   ],
   [
     'a state directory that cannot be created',
@@ -195,13 +186,6 @@ test.each<[...Row, again: string]>([
   await fail([what, given, line, code, hint]);
   expect(await run(again)).toMatchObject({ code: 0 });
   expectNoDuplicates();
-});
-
-test('a read that timed out succeeds with the longer --timeout of the hint', async () => {
-  const given = answer(() => 'silence');
-  await fail(['', given, `${LIST} --timeout 200ms --max-retries 0`, 6, 'try again with a longer --timeout']);
-  override = undefined;
-  expect(await run(`${LIST} --timeout 10s`)).toMatchObject({ code: 0 });
 });
 
 test.each<[...Row, shows: RegExp]>([

@@ -57,13 +57,6 @@ test('a key in a table is redacted before its cell is truncated', async () => {
   expect([...render([{ id: 1, name: 'secret-key' }])].join('')).toContain('[redact…');
 });
 
-test('bytes are written unchanged to a pipe and as text to a terminal', async () => {
-  const raw: View<Uint8Array> = { bytes: (data) => data, text: () => ['as text\n'] };
-  const bytes = new Uint8Array([0xff, 0x1b, 0x0a]);
-  expect([...(await loadRenderer(raw, pipe, TABLE))(bytes)]).toEqual([bytes]);
-  expect([...(await loadRenderer(raw, terminal, TABLE))(bytes)]).toEqual(['as text\n']);
-});
-
 const DANGEROUS =
   /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\p{Zl}|\p{Zp}|\p{Cs}|[\u{e0000}-\u{e007f}]/u;
 

@@ -43,10 +43,6 @@ test('a table at 80 columns divides the width fairly between wide columns', () =
   `);
 });
 
-test('a table in a pipe is not truncated', () => {
-  for (const { name, description = '' } of pets) expect(draw(pets)).toMatch(new RegExp(`${name} *${description}`));
-});
-
 test('a long cell in a pipe pads no other row', () => {
   const long = 'x'.repeat(300);
   const row = (id: string, name: string): Row => ({ id, name, description: 'a pet' });
