@@ -64,6 +64,8 @@ test('a login asks again for a URL or key that the service rejects, and keeps th
   });
   expect(run).toMatchObject({ code: 0, cooked: true });
   expect(run.screen).not.toContain('wrong-key');
+  // The quota is that of the accepted key.
+  expect(run.screen).toMatch(/is now active.*quota \(farm\): /s);
   expect(config(at.dir).join()).toContain(GOOD_KEY);
 });
 
