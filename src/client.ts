@@ -162,9 +162,8 @@ function openService(
   };
 }
 
-/** Keeps a ledger in memory, as the user asked. */
 const IN_MEMORY = null;
-/** Keeps a ledger in memory, with a warning. */
+/** The ledger is then kept in memory, too, with a warning. */
 const NO_HOME = undefined;
 
 function ledgerDir(given: string | null | undefined, baseUrl: string): string | typeof IN_MEMORY | typeof NO_HOME {

@@ -69,7 +69,7 @@ export class Session {
 
   /** @param credentials those of the command, or of a login, which are not saved yet */
   connect(credentials: Credentials): Service {
-    const service = new Service(this, credentials);
+    const service = openService(this, credentials);
     this.services.push(service);
     return service;
   }
@@ -97,20 +97,14 @@ export class Session {
   };
 }
 
+type Service = ReturnType<typeof openService>;
+
 /** The service as one base URL and key reach it. */
-class Service {
-  readonly credentials: Credentials;
-  readonly #session: Session;
-
-  constructor(session: Session, credentials: Credentials) {
-    this.#session = session;
-    this.credentials = credentials;
-  }
-
+function openService(session: Session, credentials: Credentials) {
   /** The ledger on the state server if one is configured, otherwise on this machine. */
-  readonly ledger = lazy(async () => {
-    const { context, warn, stateServer } = this.#session;
-    const { baseUrl, key, keySource } = this.credentials;
+  const ledger = lazy(async () => {
+    const { context, warn, stateServer } = session;
+    const { baseUrl, key, keySource } = credentials;
     const { Ledger } = await import('./rate-limit/ledger.ts');
     const onWarning = (text: string) => void warn(text);
     const own = { baseUrl, key, clock: context.clock, onWarning, stateDir: stateDirIfAny(context) };
@@ -121,14 +115,14 @@ class Service {
   });
 
   /** For the profile `sandbox`, the embedded server is started first. */
-  readonly httpClient = lazy(async () => {
-    const { context, options, progress, sandboxData } = this.#session;
+  const httpClient = lazy(async () => {
+    const { context, options, progress, sandboxData } = session;
     const loading = Promise.all([import('./http/transport.ts'), import('./http/http-client.ts')]);
     const { env, clock, signal, redactor, version, nodeVersion, cleanups, stderr } = context;
     const { maxWait: maxWaitMs, maxRetries, timeout: timeoutMs } = options;
-    const ledger = await this.ledger();
-    let { baseUrl, key } = this.credentials;
-    if (this.credentials.keySource === 'sandbox') {
+    const openedLedger = await ledger();
+    let { baseUrl, key } = credentials;
+    if (credentials.keySource === 'sandbox') {
       const { startServer } = await import('./sandbox/server.ts');
       const sandbox = await startServer({ data: sandboxData(), clock });
       cleanups.push(() => sandbox.close());
@@ -146,7 +140,7 @@ class Service {
     }
     const client = new HttpClient({
       transport,
-      ledger,
+      ledger: openedLedger,
       clock,
       signal,
       limits: { maxWaitMs, maxRetries, timeoutMs, optionNames: { maxWait: '--max-wait', timeout: '--timeout' } },
@@ -157,10 +151,11 @@ class Service {
     return client;
   });
 
-  readonly api = lazy(async () => {
+  const api = lazy(async () => {
     const { createApi } = await import('./api/categories.ts');
-    return createApi(await this.httpClient());
+    return createApi(await httpClient());
   });
+  return { credentials, ledger, httpClient, api };
 }
 
 function keyHint({ profile, keySource, keyCommand }: Credentials): Hint {
