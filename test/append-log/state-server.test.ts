@@ -1,9 +1,11 @@
 // The connection to the state server: each failure of the server is an error, and none hangs.
 import type { Socket } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { StateServer } from '../../src/append-log/state-server.ts';
-import { connectionError, replyError, StateServerError } from '../../src/append-log/state-server-error.ts';
+import type { StateServerError } from '../../src/append-log/state-server-error.ts';
+import { connectionError, replyError } from '../../src/append-log/state-server-error.ts';
 import type { ServerAddress } from '../../src/append-log/state-url.ts';
+import { parseStateUrl } from '../../src/append-log/state-url.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { until } from '../support/processes.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
@@ -13,40 +15,24 @@ const withServer = test.runIf(hasStateServer);
 const PING = "return {'pong', KEYS[1], ARGV[1]}";
 const WITHIN_MS = 200;
 
-const open: { close(): void }[] = [];
-afterEach(() => {
-  for (const one of open.splice(0)) one.close();
-});
-
 function client(port: number, more: Partial<ServerAddress> = {}, clock = new FakeClock()): StateServer {
-  const plain = {
-    host: '127.0.0.1',
-    port,
-    tls: false,
-    username: undefined,
-    password: undefined,
-    database: 0,
-    from: 'PETSTORE_STATE_URL',
-  };
-  const server = new StateServer({ address: { ...plain, ...more }, clock, timeoutMs: WITHIN_MS });
-  open.push(server);
+  const address = { ...parseStateUrl(`redis://127.0.0.1:${port}`, undefined, 'PETSTORE_STATE_URL'), ...more };
+  const server = new StateServer({ address, clock, timeoutMs: WITHIN_MS });
+  onTestFinished(() => server.close());
   return server;
 }
 
 async function scripted(respond: Parameters<typeof scriptedRedis>[0]) {
   const server = await scriptedRedis(respond);
-  open.push(server);
+  onTestFinished(() => server.close());
   return server;
 }
 
-async function failure(server: StateServer): Promise<string> {
-  try {
-    await ping(server);
-  } catch (error) {
-    if (error instanceof StateServerError) return `${error.problem}: ${error.message}`;
-    throw error;
-  }
-  return 'no failure';
+function failure(server: StateServer): Promise<string> {
+  return ping(server).then(
+    () => 'no failure',
+    ({ problem, message }: StateServerError) => `${problem}: ${message}`,
+  );
 }
 
 const ping = (server: StateServer): Promise<unknown> => server.run(PING, 'key', ['x']);
@@ -84,11 +70,7 @@ test('a hint of the client library names its own options', () => {
 });
 
 test.each<[string, string, (socket: Socket) => unknown]>([
-  [
-    'responds in another protocol',
-    'it is not a Valkey or Redis server',
-    (socket) => socket.end('HTTP/1.1 400 Bad\r\n\r\n'),
-  ],
+  ['responds in HTTP', 'it is not a Valkey or Redis server', (socket) => socket.end('HTTP/1.1 400 Bad\r\n\r\n')],
   ['closes the connection', 'connection closed', (socket) => socket.destroy()],
   ['does not respond', 'timed out', () => undefined],
   // The library's parser would overflow the stack and end the process.
@@ -105,12 +87,6 @@ withServer('a server runs scripts and rejects a missing password and an unknown 
   expect(await ping(client(server.port, { password }))).toEqual(['pong', 'key', 'x']);
   expect(await failure(client(server.port))).toBe('rejected: it requires a password');
   expect(await failure(client(server.port, { password, database: 99 }))).toBe('rejected: it has no such database');
-});
-
-withServer('a suspended server is unavailable within the timeout', async () => {
-  await using server = await RedisServer.start();
-  server.suspend();
-  expect(await failure(client(server.port))).toBe('unavailable: timed out');
 });
 
 test('a host that does not exist, and a server without TLS, have hints about the URL', async () => {
