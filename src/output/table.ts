@@ -1,4 +1,4 @@
-// Tables made with cli-table3 and the version of string-width that it uses; rows are laid out in pages.
+// Tables, on a terminal made with cli-table3 and the version of string-width that it uses; rows are laid out in pages.
 import CliTable from 'cli-table3';
 import stringWidth from 'string-width';
 import { escapeControls } from '../escape.ts';
