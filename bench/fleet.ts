@@ -4,7 +4,6 @@ import { setPriority } from 'node:os';
 import { RedisServer } from '../test/support/redis-server.ts';
 import { tempDir } from '../test/support/temp-dir.ts';
 import { delayingProxy } from './delaying-proxy.ts';
-import { resumedElsewhere, ticketTimes } from './fleet-imports.ts';
 import type { LimitServerOptions } from './limit-server.ts';
 import { referenceMs, startLimitServer } from './limit-server.ts';
 import type { StartWorker } from './limits-peers.ts';
@@ -56,7 +55,6 @@ const ROWS: readonly Row[] = [
   { name: '160 short processes', machines: 8, perMachine: 20, requests: 160 },
   {
     name: 'kill -9 of 4 processes',
-
     event: async (_server, children) => {
       await sleep(8000);
       for (const child of children.slice(0, 4)) child.kill('SIGKILL');
@@ -66,7 +64,6 @@ const ROWS: readonly Row[] = [
   { name: 'unavailable for 3 s', event: unavailable(3000) },
   {
     name: 'stopped 3 s',
-
     event: async (server) => {
       await sleep(8000);
       server.suspend();
@@ -76,7 +73,6 @@ const ROWS: readonly Row[] = [
   },
   {
     name: 'FLUSHALL twice',
-
     event: async (server) => {
       await sleep(8000);
       await server.command('FLUSHALL');
@@ -89,20 +85,16 @@ const ROWS: readonly Row[] = [
 ];
 
 /**
- * `npm run bench -- fleet [imports [ROUNDS] | ticket | WORDS]`: everything, or the rows whose name contains the words.
+ * `npm run bench -- fleet [WORDS]`: everything, or the rows whose name contains the words.
  * @throws Error if a row misses its bound
  */
 export async function run(args: string[]): Promise<void> {
-  const [part, number] = args;
   prefer(process.pid, -10);
   const misses: string[] = [];
-  if (part === undefined || part === 'ticket') misses.push(...(await ticketTimes()));
-  if (part === undefined || part === 'imports') await resumedElsewhere(Number(number ?? 12), 4);
   const rows = ROWS.filter(({ name }) => name.includes(args.join(' ')));
   const startWorker = installPeers(['petstore']);
-  if (rows.length > 0)
-    say('| | sent | 429 | in a wait | created | lost | duplicates | bans | seconds | time ÷ reference | warnings |');
-  if (rows.length > 0) say('| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
+  say('| | sent | 429 | in a wait | created | lost | duplicates | bans | seconds | time ÷ reference | warnings |');
+  say('| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
   for (const row of rows) misses.push(...(await measure(row, startWorker)));
   if (misses.length > 0) throw new Error(`not met:\n${misses.join('\n')}`);
 }

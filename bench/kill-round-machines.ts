@@ -1,17 +1,11 @@
-// The second part of the fleet benchmark: imports killed on one machine and resumed on another, and the time of a ticket.
+// Rounds on two machines: imports killed on one and resumed on the other, with the state server killed at two of three kills.
 import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { StateServer } from '../src/append-log/state-server.ts';
-import { parseStateUrl } from '../src/append-log/state-url.ts';
-import { systemClock } from '../src/clock.ts';
-import { openSharedLedger } from '../src/rate-limit/shared-ledger.ts';
 import type { Place } from '../test/support/processes.ts';
 import { ended, place, runProgram, startProgram } from '../test/support/processes.ts';
 import { RedisServer } from '../test/support/redis-server.ts';
-import { tempDir } from '../test/support/temp-dir.ts';
-import { delayingProxy } from './delaying-proxy.ts';
-import { BIN, median, say } from './report.ts';
+import { BIN, say } from './report.ts';
 import { startSandbox } from './sandbox-process.ts';
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -96,42 +90,4 @@ async function finish(at: Place): Promise<number> {
     if (code === 0) return runs;
     if (runs > 8 || ![7, 8, 9].includes(code ?? 0)) throw new Error(`exit ${code}: ${err}`);
   }
-}
-
-/** Measures tickets against the round trip; returns the latencies whose median is more than a millisecond above it. */
-export async function ticketTimes(): Promise<readonly string[]> {
-  const misses: string[] = [];
-  for (const latencyMs of [0, 1, 20]) {
-    const server = await RedisServer.start();
-    const proxy = await delayingProxy(server.port, latencyMs);
-    const clock = systemClock;
-    const address = parseStateUrl(`redis://127.0.0.1:${proxy.port}`, undefined, 'X');
-    const state = new StateServer({ address, clock });
-    const own = { baseUrl: 'x', key: 'y', clock, stateDir: tempDir() };
-    const ledger = openSharedLedger(state, own);
-    const acquires: number[] = [];
-    const trips: number[] = [];
-    for (let count = 0; count < 200; count++) {
-      const before = performance.now();
-      await state.evictionPolicy();
-      trips.push(performance.now() - before);
-      const since = performance.now();
-      const result = await ledger.acquire(30_000);
-      acquires.push(performance.now() - since);
-      if (!result.granted) throw new Error(result.reason);
-      const at = clock.now();
-      const window = { limit: 1_000_000, remaining: 900_000 - count, resetInMs: 600_000 };
-      const seen = { at, tookMs: 0, status: 201, refused: false, ...window, waitFrom: 'backoff' } as const;
-      ledger.observe(result.ticket, seen);
-      await ledger.refresh();
-    }
-    await ledger.close();
-    state.close();
-    proxy.close();
-    await server.kill();
-    const [acquire, trip] = [median(acquires), median(trips)];
-    say(`ticket, +${latencyMs} ms: acquire p50 ${acquire.toFixed(2)} ms, round trip ${trip.toFixed(2)} ms`);
-    if (acquire > trip + 1) misses.push(`ticket at +${latencyMs} ms`);
-  }
-  return misses;
 }
