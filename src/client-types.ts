@@ -22,7 +22,7 @@ export interface ClientOptions {
   readonly timeoutMs?: number | undefined;
   /** Called when a wait begins and when its end changes. */
   readonly onWait?: ((wait: Wait) => void) | undefined;
-  /** Called with each warning of the command line, one sentence. */
+  /** Called with each warning that the command line would print, as one sentence. */
   readonly onWarning?: ((text: string) => void) | undefined;
 }
 

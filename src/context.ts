@@ -35,7 +35,7 @@ export interface Input {
 }
 
 /**
- * Decided by, in this order: `--no-color`, NO_COLOR, FORCE_COLOR, terminal (no-color.org, force-color.org).
+ * In order of precedence: `--no-color`, NO_COLOR, FORCE_COLOR, whether it is a terminal (no-color.org, force-color.org).
  * @param wanted false after `--no-color`
  */
 export function hasColor(stream: Pick<Output, 'isTTY'>, env: Environment, wanted: boolean): boolean {

@@ -151,7 +151,7 @@ export function storageError(cause: unknown, doing: string, path: string, variab
 const SYSTEM_HINTS: Readonly<Record<string, string>> = {
   ENOSPC: 'free some disk space',
   EDQUOT: 'free some disk space',
-  EMFILE: 'raise the limit of open files (ulimit -n)',
+  EMFILE: 'raise the open file limit (ulimit -n)',
   ENFILE: 'close other programs, which have too many open files',
 };
 

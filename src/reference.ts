@@ -12,7 +12,7 @@ export const EXIT_CODES = {
     meaning: 'rate limited: the wait would exceed `--max-wait`, or no attempts are left',
     retry: 'at or after `error.retryAt`',
   },
-  network: { code: 6, meaning: 'no response; nothing was changed', retry: 'yes' },
+  network: { code: 6, meaning: 'no complete response; nothing was changed', retry: 'yes' },
   service: {
     code: 7,
     meaning: 'server error on a read (5xx), invalid response, or redirect',
@@ -20,7 +20,7 @@ export const EXIT_CODES = {
   },
   unknown_outcome: {
     code: 8,
-    meaning: 'a create or other change was sent, but no valid response was received; it may have been made',
+    meaning: 'a create or other change was sent, but no valid response was received; it may have succeeded',
     retry: 'after `petstore categories list`',
   },
   storage: { code: 9, meaning: 'storage error: local files or the state server', retry: 'after fixing it' },
@@ -112,10 +112,10 @@ export const HELP_TOPICS = new Map([
 
 /** The environment variables that the program reads. */
 export const ENVIRONMENT = [
-  { name: 'PETSTORE_PROFILE', meaning: 'default of --profile' },
-  { name: 'PETSTORE_MAX_WAIT', meaning: 'default of --max-wait' },
-  { name: 'PETSTORE_MAX_RETRIES', meaning: 'default of --max-retries' },
-  { name: 'PETSTORE_TIMEOUT', meaning: 'default of --timeout' },
+  { name: 'PETSTORE_PROFILE', meaning: 'default for --profile' },
+  { name: 'PETSTORE_MAX_WAIT', meaning: 'default for --max-wait' },
+  { name: 'PETSTORE_MAX_RETRIES', meaning: 'default for --max-retries' },
+  { name: 'PETSTORE_TIMEOUT', meaning: 'default for --timeout' },
   { name: 'PETSTORE_API_KEY', meaning: 'API key; overrides a saved one' },
   { name: 'PETSTORE_API_KEY_COMMAND', meaning: 'command that prints the API key; see `petstore auth login --help`' },
   { name: 'PETSTORE_BASE_URL', meaning: 'base URL of the service, ending in /v1; overrides a saved one' },

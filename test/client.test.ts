@@ -49,7 +49,7 @@ test('the client library creates and lists categories', async () => {
   expect(client.quota().resetAt).toBeGreaterThan(Date.now());
 });
 
-test('with an exhausted quota a call and a command fail immediately, and the call says when to retry', async () => {
+test('with an exhausted quota and a maximum wait of 0, a call and a command fail immediately, and the call says when to retry', async () => {
   const shared = await service(2);
   const client = open({ ...shared, maxWaitMs: 0 });
   await client.categories.list();

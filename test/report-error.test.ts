@@ -54,7 +54,7 @@ test.each([
     'EMFILE',
     -24,
     '/home/state/y',
-    'cannot access "/home/state/y" (too many open files)\nhint: raise the limit of open files (ulimit -n)',
+    'cannot access "/home/state/y" (too many open files)\nhint: raise the open file limit (ulimit -n)',
   ],
   ['EACCES', -13, '/home/state/y', `cannot access "/home/state/y" (permission denied)\n${STATE}`],
   ['EACCES', -13, '/home', `cannot access "/home" (permission denied)\n${STATE}`],

@@ -164,7 +164,7 @@ async function checkConnection(session: Session, found: Found): Promise<CheckRes
     if (error.kind !== 'rate_limited') throw connectionError(error, target);
     const { retryAt = 0, status } = error;
     const now = session.context.clock.now();
-    const limit = retryAt > now ? `rate limited, try again ${formatTime(retryAt, now)}` : 'rate limited, try again';
+    const limit = retryAt > now ? `rate limited; try again ${formatTime(retryAt, now)}` : 'rate limited; try again';
     return status === 429 ? ok(`${host} responded (429): ${limit}`) : skipped(limit);
   }
 }

@@ -74,7 +74,7 @@ function quoteError(code: string, openedLine: number, failedLine: number, valida
   if (code === 'CSV_QUOTE_NOT_CLOSED') return validator.fatalError('missing closing quote', openedLine);
   const message =
     openedLine < failedLine
-      ? `missing closing quote, or text after the quote in line ${failedLine}`
+      ? `missing closing quote, or text after the quote on line ${failedLine}`
       : 'text after closing quote (write "" for a quote inside a field)';
   return validator.fatalError(message, openedLine);
 }

@@ -13,7 +13,7 @@ export interface InputFile {
 
 const SAVE_AS_UTF8 = 'save the file as UTF-8 (in Excel: "CSV UTF-8")';
 const SAVE_AS_CSV = 'save the sheet as CSV (in Excel: "CSV UTF-8")';
-const DECOMPRESS = 'decompress it, and import the result';
+const DECOMPRESS = 'decompress the file first';
 
 /** File types by their first bytes, in hexadecimal digits. */
 const NO_TEXT: readonly (readonly [start: string, is: string, hint: string])[] = [

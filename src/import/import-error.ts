@@ -26,7 +26,7 @@ export function classifyError(error: unknown): {
   const { kind, processed, status = 0 } = error;
   if (kind === 'interrupted' && processed !== 'no') return { means: 'aborted', isFatal: true };
   if (processed !== 'no') return { means: processed === 'late' ? 'slow' : 'lost', isFatal: kind !== 'unknown_outcome' };
-  // Other rejections concern every row, such as a 403 of a firewall.
+  // Other rejections concern every row, such as a 403 from a firewall.
   if (kind === 'rejected') return { means: 'rejected', isFatal: !statusTraits(status).rowSpecific };
   return { means: 'unsent', isFatal: true };
 }

@@ -191,8 +191,8 @@ export class Lock {
 }
 
 function lostMessage(state: LockState | undefined): string {
-  if (!state) return `the lock of this import was not confirmed for ${CONFIRMED_WITHIN_MS / 1000}s`;
-  return state.at === 0 ? 'the lock of this import was removed' : 'another process has taken over this import';
+  if (!state) return `the import lock was not confirmed for ${CONFIRMED_WITHIN_MS / 1000}s`;
+  return state.at === 0 ? 'the import lock was removed' : 'another process has taken over this import';
 }
 
 interface LockOwner {
@@ -205,7 +205,7 @@ interface LockOwner {
 
 /**
  * @param identity the target of the import: the base URL, or the sandbox's data
- * @throws PetstoreError `storage`; the methods of the lock do so too, or `usage` if a server rejects its first script
+ * @throws PetstoreError `storage`; the lock's methods also throw it, or `usage` if a server rejects the first script
  */
 export async function openLock(identity: string, { server, stateDir, clock }: LockOwner): Promise<Lock> {
   const processes = { process: currentProcess(), livenessOf };

@@ -84,7 +84,7 @@ export class RowValidator {
   #addValid({ name, description }: NullableCategory, line: number): void {
     const first = this.#firsts.get(name);
     if (first && (first.description ?? '') !== (description ?? '')) {
-      this.addInvalid(`${quoted(name)} has another description in line ${first.line}`, line);
+      this.addInvalid(`${quoted(name)} has a different description on line ${first.line}`, line);
       return;
     }
     const row = description == null ? { name, line } : { name, description, line };

@@ -135,7 +135,7 @@ export async function selectProfile(request: CredentialRequest, openStore: OpenS
 export async function usedProfile(request: CredentialRequest, openStore: OpenStore): Promise<string> {
   const unnamed = async () => (overridesAll(request) ? FIRST_ACTIVE : (await openStore()).active());
   const profile = requestedProfile(request) ?? (await unnamed());
-  // The existence of a built-in profile needs no check, which would load the store.
+  // Built-in profiles always exist; checking for one would load the store.
   if (!BUILT_IN.includes(profile)) checkExists(profile, (await openStore()).names(), request.profileVariable);
   return profile;
 }

@@ -96,7 +96,7 @@ export function windowIn(quota: Pick<Quota, keyof QuotaWindow>): QuotaWindow | u
  */
 export function quotaLine(quota: Quota, now: number, profile?: string): string | undefined {
   const subject = profile === undefined ? 'quota' : `quota (${profile})`;
-  if (quota.blocked) return `${subject}: rate limited, try again in ${formatDuration(quota.blocked.until - now)}`;
+  if (quota.blocked) return `${subject}: rate limited; try again in ${formatDuration(quota.blocked.until - now)}`;
   const nearest = windowIn(quota);
   const window = nearest?.resetPassed ? quota.dailyLimit : nearest;
   if (!window || window.remaining === null) return undefined;

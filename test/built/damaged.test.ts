@@ -36,7 +36,7 @@ test('too many open files are one error that names the limit', async () => {
   const { bin, dist } = copy();
   writeFileSync(join(dist, 'main.cjs'), "throw Object.assign(new Error(), { code: 'EMFILE' })");
   const message = 'petstore could not be loaded (too many open files)';
-  const err = `error: ${message}\nhint: raise the limit of open files (ulimit -n)\n`;
+  const err = `error: ${message}\nhint: raise the open file limit (ulimit -n)\n`;
   expect(await runProgram(bin, place(), ['--version'])).toEqual({ code: 9, out: '', err });
 });
 

@@ -70,7 +70,7 @@ test('a countdown ended by Ctrl-C is replaced by the quota and the error', async
   expect(outcome.code).toBe(130);
   const painted = outcome.screen.slice(0, outcome.screen.indexOf(after) + after.length);
   expect(still(await picture(painted, 80, 24))).toBe('⠋ waiting 42s for the rate limit to reset');
-  expect(shown).toBe('quota (production): rate limited, try again in 42s\nerror: interrupted');
+  expect(shown).toBe('quota (production): rate limited; try again in 42s\nerror: interrupted');
 });
 
 test('an import stopped by Ctrl-Z during its spinner continues after fg', async () => {

@@ -127,11 +127,11 @@ test('doctor does not wait for the rate limit, and names the end of the block', 
   const dir = tempDir();
   const first = await doctor(env, [], dir);
   expect([first.code, first.of('connection')]).toMatchObject([0, { status: 'ok' }]);
-  expect(first.of('connection')?.detail).toMatch(/ responded \(429\): rate limited, try again in \d+s/);
+  expect(first.of('connection')?.detail).toMatch(/ responded \(429\): rate limited; try again in \d+s/);
   const { code, checks, of } = await doctor(env, [], dir);
   const skipped = checks.filter(({ status }) => status === 'skipped').map(({ id }) => id);
   expect([code, skipped.join(' ')]).toEqual([0, 'config profile connection api_key clock']);
-  expect(of('connection')?.detail).toMatch(/^rate limited, try again in \d+s/);
+  expect(of('connection')?.detail).toMatch(/^rate limited; try again in \d+s/);
   expect(requests).toHaveLength(1);
 });
 

@@ -96,7 +96,7 @@ test('the lock of a new base URL removes those that were not used for 48 hours, 
   expect(logsIn(dir)).toHaveLength(2);
   recent.assertHeld();
   // A run that was suspended for so long finds an empty log, and sends nothing.
-  expect(() => old.assertHeld()).toThrow('the lock of this import was removed');
+  expect(() => old.assertHeld()).toThrow('the import lock was removed');
 });
 
 withServer('a lock on a state server expires 48 hours after its last record', async () => {

@@ -126,7 +126,7 @@ test.each<[string, string | Uint8Array, Given, string]>([
     'a closing quote that a later quoted field seems to have',
     'sep=,\nname,description\n"dog,x\ncat,"y"\n',
     {},
-    'line 3: missing closing quote, or text after the quote in line 4',
+    'line 3: missing closing quote, or text after the quote on line 4',
   ],
   ['a file of zero bytes', '\0'.repeat(5), {}, 'it is not a text file'],
   ['a row of zero bytes', `name\na\n${'\0'.repeat(5)}\n`, {}, 'line 3 (row 2): name is blank'],
@@ -134,7 +134,7 @@ test.each<[string, string | Uint8Array, Given, string]>([
     'a row that repeats a name with another description',
     'name,description\nfox,Vulpes\n"c\nd",\nfox,Red\n',
     {},
-    'line 5 (row 3): "fox" has another description in line 2',
+    'line 5 (row 3): "fox" has a different description on line 2',
   ],
   [
     'a row that repeats a name without its description',
@@ -185,7 +185,7 @@ const NOT_UTF8 = ', line 1: the text is not valid UTF-8';
 const NOT_UTF16 = ', line 2: the text is not valid UTF-16LE';
 const SAVE_AS_UTF8 = 'save the file as UTF-8 (in Excel: "CSV UTF-8")';
 const SAVE_AS_CSV = 'save the sheet as CSV (in Excel: "CSV UTF-8")';
-const DECOMPRESS = 'decompress it, and import the result';
+const DECOMPRESS = 'decompress the file first';
 const BADLY_ENCODED = ', line 3: the text is not valid UTF-8';
 const USE_ENCODING = 'use --encoding, for example `--encoding windows-1252`';
 

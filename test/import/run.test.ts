@@ -259,7 +259,7 @@ test.each<[string, number, Script, number, PetstoreError?]>([
   },
 );
 
-test('only the last list, which no row waits for, is sent once', async () => {
+test('the last list is requested once, without a retry, because no row waits for it', async () => {
   const it = importOf(named('dog', 'cat'), {}, 'cut');
   const { api } = it.service.client();
   const asked: (boolean | undefined)[] = [];

@@ -50,7 +50,7 @@ test.each([
   expect(await answer).toBe(read);
 });
 
-test('a question is asked three times in all, and the last error is thrown', async () => {
+test('after three invalid answers, a question throws the last error', async () => {
   const { io, type, shown } = fakeTerminal();
   const parse = () => {
     throw new PetstoreError('usage', 'is wrong', { hint: 'correct it' });

@@ -100,7 +100,7 @@ async function measure(requests: number, service: MakeService, one: Case): Promi
 }
 
 for (const [shared, title, requests, service, more] of ROWS)
-  test(`requests take little more than the least time: ${title}`, { timeout: 120_000 }, async () => {
+  test(`requests take little longer than the minimum time: ${title}`, { timeout: 120_000 }, async () => {
     const one = { ...shared, ...more };
     const [ratios, shares] = await measure(requests, service, one);
     // A run with random refusals may miss the bound, so the mean is checked.

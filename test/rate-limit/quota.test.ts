@@ -17,7 +17,7 @@ test('the quota after a 429 that states a wait shows the block and its reason', 
   const quota = quotaOf(play('0 take a, 0 429 a'), START + 10);
   const blocked = { until: START + 5000, since: START, reason: 'retry_after', consecutive429s: 1 };
   expect(quota).toMatchObject({ blocked, nextRequestAt: START + 5000 });
-  expect(quotaLine({ ...quota, ...ALONE }, START + 1000, 'farm')).toBe('quota (farm): rate limited, try again in 4s');
+  expect(quotaLine({ ...quota, ...ALONE }, START + 1000, 'farm')).toBe('quota (farm): rate limited; try again in 4s');
 });
 
 test('the window is shown after a wait that no header stated, but not during it', () => {

@@ -59,7 +59,7 @@ const BRIEF = {
 } as const;
 
 test.each(Object.keys(MOMENTS).flatMap((moment) => [[moment, 'sender'] as const, [moment, 'next'] as const]))(
-  'if two of six processes on two machines fail %s, and the %s one is killed, the others take at most 6 s more',
+  'if two of six processes on two machines fail %s, and one of them (the %s) is killed, the others take at most 6 s longer',
   async (moment, killed) => {
     const makespans = [];
     for (const failsAt of [undefined, MOMENTS[moment]]) {
@@ -103,7 +103,7 @@ const usedUp = {
   maxWaitMs: 120_000,
 } as const;
 
-test('a used-up daily limit that headers report causes no 429, and further requests fail with the time to retry', async () => {
+test('a daily limit that is reached and that headers report causes no 429, and further requests fail with the time to retry', async () => {
   const outcome = await simulate({ ...usedUp, reports: 'tightest' });
   expect(outcome).toMatchObject({ sent: 100, refused: 0, answered: 100 });
   expect(outcome.failures).toEqual(Array(30).fill(expect.objectContaining({ kind: 'rate_limited', exitCode: 5 })));
@@ -126,7 +126,7 @@ test.each([
   },
 );
 
-test('a used-up daily limit that no header reports causes at most one refusal per process', async () => {
+test('a daily limit that is reached and that no header reports causes at most one refusal per process', async () => {
   const outcome = await simulate(usedUp);
   expect(outcome.answered).toBe(100);
   expect(outcome.refused).toBeLessThanOrEqual(8);
