@@ -1,15 +1,20 @@
 // The lock of an import: one run at a time, and how long the next one waits.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { FileLog } from '../../src/append-log/file-log.ts';
 import { MemoryLog } from '../../src/append-log/log.ts';
+import type { ProcessRef } from '../../src/append-log/process-liveness.ts';
+import { currentProcess } from '../../src/append-log/process-liveness.ts';
 import { StateServer } from '../../src/append-log/state-server.ts';
 import { parseStateUrl } from '../../src/append-log/state-url.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { LockOptions } from '../../src/import/lock.ts';
 import { Lock, openLock } from '../../src/import/lock.ts';
 import type { LockState } from '../../src/import/lock-format.ts';
-import { lockFormat } from '../../src/import/lock-format.ts';
+import { lockFormat, revisionOf } from '../../src/import/lock-format.ts';
 import { hasModes } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
@@ -22,11 +27,6 @@ const logsIn = (dir: string): string[] =>
   readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.log'));
 
 type Liveness = 'alive' | 'dead' | 'unknown';
-
-const others = vi.hoisted(() => ({ are: 'alive' as Liveness }));
-vi.mock(import('../../src/append-log/process-liveness.ts'), async (original) => {
-  return { ...(await original()), livenessOf: () => others.are };
-});
 
 const { signal } = new AbortController();
 const options: LockOptions = { signal, pause: async () => undefined };
@@ -50,15 +50,29 @@ function onServer({ url }: RedisServer) {
   return { open: () => openLock(URL, { clock, server, stateDir: tempDir }) };
 }
 
+// Takes the lock of URL from its holder, as a process that has ended by now.
+function takeAs(ended: ProcessRef, dir: string): void {
+  const [file = ''] = logsIn(dir).filter((name) =>
+    name.startsWith(createHash('sha256').update(URL).digest('hex').slice(0, 32)),
+  );
+  const log = new FileLog(lockFormat, {
+    dir: join(dir, dirname(file)),
+    name: basename(file, '.1.log'),
+    rotateAtBytes: 1e6,
+  });
+  const acquire = { kind: 'acquire', run: 'ended', process: ended, at: log.cached().at, drainMs: 0, isOnServer: false };
+  log.append(JSON.stringify({ ...acquire, revision: revisionOf(log.cached()) }));
+  log.close();
+}
+
 const takenOver = expect.objectContaining({ kind: 'storage', message: expect.stringContaining('taken over') });
 
 test.runIf(hasModes)(
   'a lock in a file is private, hides the base URL, locks only this URL, and can be taken over',
   async () => {
     const stateDir = tempDir();
-    const open = async (url = URL, liveness: Liveness = 'alive'): Promise<Lock> => {
+    const open = async (url = URL): Promise<Lock> => {
       const lock = await openLock(url, { clock: new FakeClock(), stateDir: () => stateDir });
-      others.are = liveness;
       await lock.acquire(options);
       return lock;
     };
@@ -71,8 +85,10 @@ test.runIf(hasModes)(
       expect(`${file}${readFileSync(join(dir, file), 'utf8')}`).not.toContain('secret');
     }
     first.assertHeld();
-    (await open(URL, 'dead')).assertHeld();
+    const { pid } = spawnSync('true');
+    takeAs({ ...currentProcess(), pid, start: '1' }, dir);
     expect(() => first.assertHeld()).toThrow(takenOver);
+    (await open()).assertHeld();
     other.assertHeld();
   },
 );
@@ -125,7 +141,6 @@ withServer('a run whose lock a state server has forgotten keeps it, and another 
     events.push('waits');
     void first.close().then(() => events.push('released'));
   };
-  others.are = 'alive';
   await second.acquire({ signal, pause, onWait });
   expect(events).toEqual(['lock 4000', 'waits', 'released']);
   second.assertHeld();
