@@ -66,7 +66,7 @@ function checkEncoding(args: readonly string[]): void {
 
 const categories = (): PetstoreCommand =>
   new PetstoreCommand('categories')
-    .description('list, create and import pet categories')
+    .description('list, get, create and import pet categories')
     .sections({
       examples: [
         'petstore categories list --search cat',

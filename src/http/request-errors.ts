@@ -156,7 +156,8 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
 function rejectionHint({ method, path, categoryName }: HttpRequest, response: HttpResponse): Hint | undefined {
   const { status, headers, body } = response;
   if (status === 404 || status === 405) {
-    if (path === '/categories') return CHECK_URL;
+    // Only a raw request has another method for this path.
+    if (path === '/categories' && /^(?:GET|POST)$/.test(method)) return CHECK_URL;
     const allowed: readonly string[] = status === 405 ? (headers['allow']?.match(/\b[A-Z]{1,20}\b/g) ?? []) : [];
     if (allowed.length > 0 && !allowed.includes(method))
       return { hint: `use ${allowed.slice(0, 10).join(' or ')} instead of ${method}` };

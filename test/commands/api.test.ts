@@ -19,6 +19,7 @@ const responses: Readonly<Record<string, FakeResponse>> = {
   '/v1/bad': errorResponse(422, 'odd', 'Too odd.', { 'x-stability': 'beta' }),
   '/v1/fails': { status: 501, body: '<html>' },
   '/v1/only': { status: 405, headers: { allow: 'GET, POST' } },
+  '/v1/categories': { status: 405, headers: { allow: 'GET, POST' } },
   '/v1/untyped': { status: 415 },
   '/v1/moved': { status: 307, headers: { location: 'https://evil.example/' } },
 };
@@ -93,6 +94,7 @@ test.each([
   ['POST', '/fails', 8, 'error: the outcome of POST /fails is unknown: the service returned 501', '<html>'],
   ['POST', '/untyped', 4, 'hint: pass a JSON body with --data', ''],
   ['DELETE', '/only', 4, 'hint: use GET or POST instead of DELETE', ''],
+  ['DELETE', '/categories', 4, 'hint: use GET or POST instead of DELETE', ''],
   ['GET', '/moved', 7, 'evil.example', ''],
 ])(
   '`api %s %s` exits with %i, prints an error and leaves the body unchanged',
