@@ -84,7 +84,8 @@ export class RowValidator {
   #addValid({ name, description }: NullableCategory, line: number): void {
     const first = this.#firsts.get(name);
     if (first && (first.description ?? '') !== (description ?? '')) {
-      this.addInvalid(`${quoted(name)} has a different description on line ${first.line}`, line);
+      const there = first.line === line ? 'in an earlier row' : `on line ${first.line}`;
+      this.addInvalid(`${quoted(name)} has a different description ${there}`, line);
       return;
     }
     const row = description == null ? { name, line } : { name, description, line };

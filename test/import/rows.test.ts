@@ -142,6 +142,12 @@ test.each<[string, string | Uint8Array, Given, string]>([
     {},
     'line 2',
   ],
+  [
+    'a row that repeats a name with another description on the same line',
+    '[{"name":"a","description":"b"},{"name":"a","description":"c"}]',
+    {},
+    'line 1 (row 2): "a" has a different description in an earlier row',
+  ],
   ['a quote inside an unquoted field', 'name\na"b\n', {}, 'line 2: quote inside an unquoted field'],
   ['text after a closing quote', 'name\n"a"b\n', {}, 'line 2: text after closing quote'],
   ['a duplicate column', 'name,Name\na,b\n', {}, 'duplicate column "name" in the header'],
