@@ -78,7 +78,7 @@ export class MachineLog implements Log<KeyState> {
       return new FileLog(ledgerFormat, { dir, name: `ledger-${LEDGER_VERSION}`, rotateAtBytes: ROTATE_AT_BYTES, fs });
     } catch (error) {
       if (!isFileError(error)) throw error;
-      return this.#inMemory(`cannot write to ${stateDir} (${systemReason(error)})`);
+      return this.#inMemory(cannotWrite(stateDir, error));
     }
   }
 
@@ -89,7 +89,7 @@ export class MachineLog implements Log<KeyState> {
       return use(file);
     } catch (error) {
       if (!isFileError(error)) throw error;
-      this.#log = this.#inMemory(`cannot write to ${this.#options.stateDir} (${systemReason(error)})`, file.cached());
+      this.#log = this.#inMemory(cannotWrite(`${this.#options.stateDir}`, error), file.cached());
       file.close();
       return use(this.#log);
     }
@@ -99,6 +99,10 @@ export class MachineLog implements Log<KeyState> {
     this.#options.onWarning?.(`${problem}; the rate limit is not shared with other processes`);
     return new MemoryLog(ledgerFormat, state && ledgerFormat.snapshot(state));
   }
+}
+
+function cannotWrite(stateDir: string, error: unknown): string {
+  return `cannot write to "${stateDir}" (${systemReason(error)})`;
 }
 
 function openInMemory(name: string): MemoryLog<KeyState> {
