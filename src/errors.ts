@@ -148,21 +148,25 @@ export function storageError(cause: unknown, doing: string, path: string, variab
   return systemError(cause, `${doing} "${escapeControls(path)}"`, hint);
 }
 
-const SYSTEM_HINTS: Readonly<Record<string, string>> = {
+const HINTS: Readonly<Record<string, string>> = {
   ENOSPC: 'free some disk space',
   EDQUOT: 'free some disk space',
   EMFILE: 'raise the open file limit (ulimit -n)',
   ENFILE: 'close other programs, which have too many open files',
 };
 
+/** @internal What to do about a system error that has one cause, for example a full disk. */
+export function systemHint(error: unknown): string | undefined {
+  return HINTS[(error as NodeJS.ErrnoException).code ?? ''];
+}
+
 /**
  * @internal The error of a system call: `cannot`, the operation, and the reason.
  * @param hint unless the code of the error has its own, for example on a full disk
  */
 export function systemError(cause: unknown, what: string, hint?: string): PetstoreError {
-  const { code = '' } = cause as NodeJS.ErrnoException;
   const message = `cannot ${what} (${systemReason(cause)})`;
-  return new PetstoreError('storage', message, { hint: SYSTEM_HINTS[code] ?? hint, cause });
+  return new PetstoreError('storage', message, { hint: systemHint(cause) ?? hint, cause });
 }
 
 /**

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { parseArgsStringToArgv } from 'string-argv';
 import type { Context } from '../context.ts';
-import { PetstoreError, systemReason } from '../errors.ts';
+import { PetstoreError, systemHint, systemReason } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { looksLikeKey } from '../redact.ts';
 import { checkKey, LONGEST_KEY } from './credential-rules.ts';
@@ -35,12 +35,12 @@ export async function runKeyCommand(commandLine: string, source: string, context
   const notStarted = (error: unknown): PetstoreError => {
     const { code = '' } = error as NodeJS.ErrnoException;
     // Windows reports EINVAL for a .cmd file, which cmd.exe runs.
-    if (!/^(?:ENOENT|EINVAL)$/.test(code)) return failed(systemReason(error));
+    if (!/^(?:ENOENT|EINVAL)$/.test(code)) return failed(systemReason(error), systemHint(error) ?? hint);
     if (looksLikeKey(program)) return misplacedKeyError(source);
     return failed('command not found', platform === 'win32' ? inShell : hint);
   };
   signal.throwIfAborted();
-  const child = start(program, args, context.env, notStarted);
+  const child = await start(program, args, context.env, notStarted);
   const stdout = collect(child.stdout, LONGEST_KEY + 2);
   const stderr = collect(child.stderr, MAX_STDERR);
   const ended = new AbortController();
@@ -103,10 +103,18 @@ function needsShell(commandLine: string): boolean {
   return !isShell && /[|$<>&`]/.test(commandLine);
 }
 
-function start(program: string, args: readonly string[], all: Context['env'], notStarted: (error: unknown) => Error) {
+async function start(
+  program: string,
+  args: readonly string[],
+  all: Context['env'],
+  notStarted: (error: unknown) => Error,
+) {
   const { PETSTORE_API_KEY: _key, PETSTORE_STATE_PASSWORD: _password, PETSTORE_STATE_URL: _url, ...env } = all;
   try {
-    return spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
+    const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
+    // Without free file descriptors it has no streams, and the event `error` says so.
+    if (!child.stdout) await once(child, 'spawn');
+    return child;
   } catch (error) {
     // Some errors are thrown, such as ENOTDIR, and EINVAL for a .cmd file on Windows; the event `error` reports the others.
     throw notStarted(error);

@@ -28,6 +28,16 @@ function unprivileged({ dir }: Place, args: readonly string[], env: Record<strin
   return ended(child);
 }
 
+test.runIf(hasShell)('a key command that cannot be started for lack of open files is named', async () => {
+  const at = place({ PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY_COMMAND: `echo ${KEY}` });
+  const message = 'key command `echo` failed (too many open files)';
+  const error = { kind: 'auth', message, hint: 'raise the open file limit (ulimit -n)' };
+  const err = `${JSON.stringify({ error })}\n`;
+  // How many files are open before the command is started depends on the system and the version of Node.js.
+  const runs = [21, 22, 23, 24, 25].map((files) => inScript(at, `ulimit -n ${files}; exec "$@"`, LIST));
+  expect(await Promise.all(runs)).toContainEqual(expect.objectContaining({ code: 3, out: '', err }));
+});
+
 test.runIf(hasShell)('in a directory that was deleted, only a relative path is an error', async () => {
   const at = savedPlace(service.url);
   const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"';
