@@ -42,7 +42,7 @@ export function looksLikeKey(word: string): boolean {
 }
 
 /** Redacts each typed word that looks like a key; paths are kept, because users need them to find the mistake. */
-export function withoutTypedKeys(text: string, args: readonly string[]): string {
+export function redactTypedKeys(text: string, args: readonly string[]): string {
   const words = args.flatMap((arg) => [arg.replace(/^-\w/, ''), ...(arg.match(WORD) ?? [])]);
   const keys = new Set(words.filter((word) => looksLikeKey(word) && !/\/|\.[a-z]{1,6}$/.test(word)));
   return text.replace(WORD, (word) => (keys.has(word) ? '[redacted]' : word)).replace(SECRET_KEY, '[redacted]');

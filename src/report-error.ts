@@ -6,7 +6,7 @@ import { rephrase, toPetstoreError } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
 import { loadStyle } from './output/render.ts';
 import { stateDirIfAny } from './profiles/paths.ts';
-import { withoutTypedKeys } from './redact.ts';
+import { redactTypedKeys } from './redact.ts';
 import type { GlobalOptions } from './reference.ts';
 import { formatCommand } from './shell-quote.ts';
 
@@ -33,7 +33,7 @@ export async function reportError(error: unknown, context: Context, options: Rep
  */
 export function completeHint(error: PetstoreError, context: Context, profile: string | undefined): PetstoreError {
   const { kind, message } = error;
-  const shown = (words: string): string => (kind === 'usage' ? withoutTypedKeys(words, context.args) : words);
+  const shown = (words: string): string => (kind === 'usage' ? redactTypedKeys(words, context.args) : words);
   const { hint, command } = error.details;
   const text = command ? `run ${formatCommand(command, profile, context)} to ${hint}` : hint;
   if (text === undefined) return rephrase(error, shown(message));

@@ -5,7 +5,7 @@ import { escapeControls } from '../escape.ts';
 import type { HttpClient } from '../http/http-client.ts';
 import { responseError, unknownOutcomeError } from '../http/request-errors.ts';
 import type { HttpRequest, HttpResponse } from '../http/types.ts';
-import { decodeCreated, decodeList, isPage } from './decode.ts';
+import { decodeCreated, decodeList, hasNextPage } from './decode.ts';
 import type { Category, NewCategory } from './types.ts';
 
 type Sender = Pick<HttpClient, 'send'>;
@@ -81,7 +81,7 @@ export function existenceUnknownError(what: string, { reason, hint }: Flaw): Pet
 }
 
 function listing(response: HttpResponse): { readonly listed: readonly Category[]; readonly flaw: Flaw | undefined } {
-  return { listed: categoriesOf(response), flaw: isPage(response) ? PAGED : undefined };
+  return { listed: categoriesOf(response), flaw: hasNextPage(response) ? PAGED : undefined };
 }
 
 /** @throws PetstoreError of the kind that matches the status; `service` if the body is not a list of categories */

@@ -19,7 +19,7 @@ export function decodeList(response: HttpResponse): readonly Category[] {
 }
 
 /** Whether a list is one page of several: its `Link` names the next one (RFC 8288). */
-export function isPage({ headers }: HttpResponse): boolean {
+export function hasNextPage({ headers }: HttpResponse): boolean {
   const links = (headers['link'] ?? '').replace(/<[^>]*>/g, '');
   return /;\s*rel\s*=\s*"?[^";,]*\bnext\b/i.test(links);
 }

@@ -51,7 +51,7 @@ interface Found {
 }
 
 /** In the order in which they run. */
-export function definitions(session: Session): readonly CheckDefinition[] {
+export function checkDefinitions(session: Session): readonly CheckDefinition[] {
   const { env, nodeVersion } = session.context;
   const { profile } = session.options;
   const isSandbox = (profile ?? env['PETSTORE_PROFILE']) === SANDBOX;
@@ -80,7 +80,7 @@ export function definitions(session: Session): readonly CheckDefinition[] {
 }
 
 /** Runs a check. Throws only bugs and interruptions; any other error is a failed check. */
-export async function perform(test: CheckDefinition['test'], session: Session): Promise<CheckResult> {
+export async function runCheck(test: CheckDefinition['test'], session: Session): Promise<CheckResult> {
   try {
     return await test();
   } catch (thrown) {

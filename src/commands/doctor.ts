@@ -33,11 +33,11 @@ const doctorAction: Action<object, readonly Check[]> = {
   async run(session) {
     const print = session.options.json ? undefined : await loadPrinter(session, rowView);
     const checks: Check[] = [];
-    const { definitions, perform, skipped } = await import('./doctor-checks.ts');
+    const { checkDefinitions, runCheck, skipped } = await import('./doctor-checks.ts');
     let failedCheck: string | undefined;
-    for (const { label, test, dependsOnPrevious, uses = [] } of definitions(session)) {
+    for (const { label, test, dependsOnPrevious, uses = [] } of checkDefinitions(session)) {
       const isSkipped = dependsOnPrevious && failedCheck !== undefined;
-      const result = isSkipped ? skipped(`${failedCheck} failed`) : await perform(test, session);
+      const result = isSkipped ? skipped(`${failedCheck} failed`) : await runCheck(test, session);
       const kind = result.failure?.kind;
       const cause = kind && checks.find((one) => uses.includes(one.label) && one.failure?.kind === kind);
       const id = label.toLowerCase().replace(' ', '_');

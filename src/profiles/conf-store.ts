@@ -7,7 +7,7 @@ import { systemClock } from '../clock.ts';
 import { PetstoreError, storageError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { StoredProfile } from './store.ts';
-import { BUILT_IN, checkProfileName, FIRST_ACTIVE, hasKey, isProfileName } from './store.ts';
+import { BUILT_IN, checkProfileName, DEFAULT_PROFILE, hasKey, isProfileName } from './store.ts';
 
 /** A write takes less time. */
 const STALE_MS = 60_000;
@@ -98,7 +98,7 @@ export function openConfStore(dir: string) {
       return removed;
     },
     active(): string {
-      const name = read(ACTIVE)?.active ?? FIRST_ACTIVE;
+      const name = read(ACTIVE)?.active ?? DEFAULT_PROFILE;
       if (!isProfileName(name)) throw damagedFileError(pathOf(ACTIVE), 'does not name a profile');
       return name;
     },
@@ -172,7 +172,7 @@ function damagedFileError(path: string, what: string): PetstoreError {
   const profile = /profile-([^/\\]+)\.json$/.exec(path)?.[1];
   const hint = profile
     ? { hint: 'delete the profile', command: ['auth', 'logout', '-p', profile, '--delete'] }
-    : { hint: 'set the active profile again', command: ['auth', 'switch', FIRST_ACTIVE] };
+    : { hint: 'set the active profile again', command: ['auth', 'switch', DEFAULT_PROFILE] };
   return new PetstoreError('storage', `"${escapeControls(path)}" ${what}`, hint);
 }
 

@@ -10,7 +10,7 @@ import type { KeyCommandContext } from './key-command.ts';
 import type { PathContext } from './paths.ts';
 import { sandboxDataFile, stateDir } from './paths.ts';
 import type { StoredProfile } from './store.ts';
-import { BUILT_IN, checkExists, checkProfileName, FIRST_ACTIVE, hasKey, SANDBOX } from './store.ts';
+import { BUILT_IN, checkExists, checkProfileName, DEFAULT_PROFILE, hasKey, SANDBOX } from './store.ts';
 
 type UrlSource = 'environment' | 'stored' | 'sandbox';
 type KeySource = 'environment' | 'stored' | 'command' | 'sandbox';
@@ -133,7 +133,7 @@ export async function selectProfile(request: CredentialRequest, openStore: OpenS
 
 /** The name of the profile of a command; throws as `selectProfile` does. */
 export async function usedProfile(request: CredentialRequest, openStore: OpenStore): Promise<string> {
-  const unnamed = async () => (overridesAll(request) ? FIRST_ACTIVE : (await openStore()).active());
+  const unnamed = async () => (overridesAll(request) ? DEFAULT_PROFILE : (await openStore()).active());
   const profile = requestedProfile(request) ?? (await unnamed());
   // Built-in profiles always exist; checking for one would load the store.
   if (!BUILT_IN.includes(profile)) checkExists(profile, (await openStore()).names(), request.profileVariable);

@@ -22,9 +22,9 @@ export function hasKey(profile: StoredProfile | undefined): boolean {
 /** The built-in profile for which a command starts its own sandbox (docs/cli.md, sandbox). */
 export const SANDBOX = 'sandbox';
 /** The active profile until the user switches. */
-export const FIRST_ACTIVE = 'production';
+export const DEFAULT_PROFILE = 'production';
 /** The profiles that exist from the start. */
-export const BUILT_IN: readonly string[] = [FIRST_ACTIVE, 'staging', SANDBOX];
+export const BUILT_IN: readonly string[] = [DEFAULT_PROFILE, 'staging', SANDBOX];
 
 export function isProfileName(name: string): boolean {
   return /^[a-z0-9][a-z0-9_-]{0,31}$/.test(name);

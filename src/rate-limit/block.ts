@@ -21,7 +21,7 @@ export function isSentAfter(block: Block, sentSeq: number | undefined): boolean 
 }
 
 /** Whether a refused request was in flight with those of the block; without its ticket, it counts as one until the block ends. */
-export function isRefusedTogether(block: Block, { at }: Refusal, sentSeq: number | undefined): boolean {
+export function isConcurrentRefusal(block: Block, { at }: Refusal, sentSeq: number | undefined): boolean {
   return sentSeq === undefined ? at < block.until : !isSentAfter(block, sentSeq);
 }
 

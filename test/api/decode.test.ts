@@ -1,6 +1,6 @@
 // Decoding of responses: every digit and field is kept, and errors name the problem without quoting the response.
 import { expect, test } from 'vitest';
-import { decodeCreated, decodeList, isPage } from '../../src/api/decode.ts';
+import { decodeCreated, decodeList, hasNextPage } from '../../src/api/decode.ts';
 import type { HttpResponse } from '../../src/http/types.ts';
 import { stringifyJson } from '../../src/json.ts';
 
@@ -63,5 +63,5 @@ test.each([
   ['<a>; rel=prev; title=next', false],
   ['', false],
 ])('a list with the header `Link: %s` is one page of several: %s', (link, is) => {
-  expect([isPage(response('[]', { link })), isPage(response('[]'))]).toEqual([is, false]);
+  expect([hasNextPage(response('[]', { link })), hasNextPage(response('[]'))]).toEqual([is, false]);
 });
