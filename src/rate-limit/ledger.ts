@@ -24,6 +24,9 @@ const PENDING: TicketResult = { granted: false, reason: 'pending' };
 export class Ledger {
   readonly #options: LedgerOptions;
   readonly #log: LedgerLog;
+  // The beginning of all ticket ids of this ledger, and their number.
+  readonly #stamp = randomBytes(9).toString('base64url');
+  #tickets = 0;
   readonly #liveness: NonNullable<LedgerOptions['liveness']>;
 
   /** Never throws: if this machine's log cannot be used, the ledger is kept in memory. */
@@ -49,7 +52,7 @@ export class Ledger {
         return admission;
       }
     }
-    const id = randomBytes(12).toString('base64url');
+    const id = `${this.#stamp}${this.#tickets++}`;
     const leaseMs = timeoutMs + RULES.leaseMarginMs;
     await this.#log.append({ kind: 'ticket', id, holder: this.#liveness.self, leaseMs });
     if (id in this.#log.cached().tickets) return { granted: true, ticket: id };
