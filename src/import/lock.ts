@@ -164,7 +164,9 @@ export class Lock {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     try {
-      if (this.#holds()) await this.#append('release');
+      const { holder } = this.#log.cached();
+      // From a provisional holder, a run that the server has lost may still take the lock back.
+      if (holder?.run === this.#run && !holder.isProvisional) await this.#append('release');
     } finally {
       this.#log.close();
     }

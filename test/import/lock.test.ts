@@ -317,3 +317,15 @@ test('a run that could not record while it waited imports once it has recorded a
   await lock.acquire({ signal, pause });
   lock.assertHeld();
 });
+
+test('a run that is stopped while its lock is provisional leaves it to the run that the server has lost', async () => {
+  const log = new MemoryLog(lockFormat);
+  const place = { ...IN_MEMORY, isOnServer: true, livenessOf: () => 'alive' as const };
+  const stopped = new Lock(log, new FakeClock(), { ...place, process: { pid: 1, start: '', host: 'here' } });
+  const pause = () => Promise.reject(new Error('interrupted'));
+  await expect(stopped.acquire({ signal, pause })).rejects.toThrow('interrupted');
+  await stopped.close();
+  const lost = new Lock(log, new FakeClock(), { ...place, process: { pid: 2, start: '', host: 'there' } });
+  lost.beat();
+  lost.assertHeld();
+});
