@@ -123,5 +123,6 @@ function httpDate(text: string): number | undefined {
       (_all, month, day: string, time, year) => `Day, ${day.replace(' ', '0')} ${month} ${year} ${time} GMT`,
     );
   const at = Date.parse(date);
-  return new Date(at).toUTCString().slice(5) === date.slice(5) ? at : undefined;
+  const isDate = !Number.isNaN(at) && new Date(at).toUTCString().slice(5) === date.slice(5);
+  return isDate ? at : undefined;
 }

@@ -33,7 +33,7 @@ const seconds = (ms: number | undefined): number | undefined => (ms === undefine
 
 const UNREADABLE = [
   ...['-5', 'soon', '', '0x10', '1e3', '1e400', 'Infinity', '1m30s', '500ms', '10, 45'],
-  ...['2026-11-21T12:00:10Z', 'Sat, 31 Feb 2026 12:00:00 GMT'],
+  ...['2026-11-21T12:00:10Z', 'Sat, 31 Feb 2026 12:00:00 GMT', 'Invalid Date'],
 ].map((text): [string, undefined] => [text, undefined]);
 
 // Waits are seconds after the response, before floor and jitter.
