@@ -36,6 +36,7 @@ test('a wait is reported once in a pipe, and a longer wait again', () => {
   progress.wait(wait(43));
   progress.wait(wait(43));
   progress.wait(undefined);
+  progress.wait(wait(44));
   progress.wait(wait(60, 'blocked'));
   expect(shown()).toBe('waiting 43s for the rate limit to reset\nwaiting 1m for the rate limit to reset\n');
 });
