@@ -34,6 +34,7 @@ test.each([
   ['categories import ', [':files']],
   ['api POST x --input ', [':files']],
   ['auth login s', ['staging', 'sandbox']],
+  ['api GET ', []],
   ['categories create --name ', []],
   ['completion ', ['bash', 'zsh', 'fish', 'powershell']],
   ['help auth s', ['status', 'switch']],

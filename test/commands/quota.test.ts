@@ -63,6 +63,7 @@ test('`quota` shows the block after a 429, which applies to every command until 
   expect((await run('quota')).out).toMatch(/blocked {7}by Retry-After, ends in \d+h.* \(at .*\d\d:\d\d\)\n/);
   const known = JSON.parse((await run('quota --json')).out);
   expect(known.blocked).toMatchObject({ reason: 'retry_after', consecutive429s: 1 });
+  expect(known.blocked.since).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
   expect(known.nextRequestAt).toBe(known.blocked.until);
   expect(statuses).toEqual([200, 429]);
   expect(JSON.parse((await run('quota --clear --json')).out)).toMatchObject({ blocked: null, limit: null });
