@@ -43,17 +43,17 @@ function cliReference({ commands, globalOptions, environment }, outputOf) {
 
 function commandSection(command, outputOf) {
   const { aliases, description, notes, output, exitCodes } = command;
-  const alias = aliases.length > 0 ? ` Alias: ${aliases.map(code).join(', ')}` : '';
+  const alias = aliases.length > 0 ? ` Alias: ${aliases.map(code).join(', ')}.` : '';
+  const endings = exitCodes.length > 0 ? ` Exit codes: ${exitCodes.join(', ')}.` : '';
   const parameters = [
     ...command.arguments.map((one) => [one.name, one.description]),
     ...command.options.map((one) => [one.flags, one.description]),
   ];
   return [
     `### ${escaped(command.usage.replace(' [options]', ''))}`,
-    `${escaped(description[0].toUpperCase() + description.slice(1))}.${alias}`,
+    escaped(`${description[0].toUpperCase() + description.slice(1)}.${alias} Output: ${outputOf(output)}${endings}`),
     list(parameters),
     paragraphs(notes),
-    escaped(`Output: ${outputOf(output)}${exitCodes.length > 0 ? ` Exit codes: ${exitCodes.join(', ')}.` : ''}`),
   ].filter(Boolean);
 }
 
@@ -98,7 +98,7 @@ if (process.argv[1] === import.meta.filename) {
   const reference = JSON.parse(help.toString());
   mkdirSync(join(directory, 'docs'), { recursive: true });
   // The documents of --json have a table of their own on that page.
-  const withoutJson = (output) => output.replace(/[;.] with --json .*/i, '.');
+  const withoutJson = (output) => output.replace(/[;.] with --json\b.*/i, '.');
   update(directory, join('docs', 'cli.md'), 'command reference', cliReference(reference, withoutJson));
   update(directory, 'README.md', 'exit codes', exitCodeTable(reference));
 }
