@@ -75,9 +75,8 @@ export class RowValidator {
     const { name, description } = value as Readonly<Record<string, unknown>>;
     const problem = problemOf(name, description);
     // The unknown field may be the misspelled name.
-    if (unknown && name === undefined) this.addInvalid(`${problem}; ${unknown}`, line);
+    if (problem) this.addInvalid(unknown && name === undefined ? `${problem}; ${unknown}` : problem, line);
     else if (unknown) this.addExtra(unknown, line);
-    else if (problem) this.addInvalid(problem, line);
     else this.#addValid(value as NullableCategory, line);
   }
 

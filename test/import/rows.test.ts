@@ -153,6 +153,8 @@ test.each<[string, string | Uint8Array, Given, string]>([
   ['a duplicate column', 'name,Name\na,b\n', {}, 'duplicate column "name" in the header'],
   ['an unknown column', 'name,__proto__\na,b\n', {}, 'unknown column "__proto__"'],
   ['an unknown field', '[{"name":"a","__proto__":{}}]', {}, 'unknown field "__proto__"'],
+  // --ignore-extra would not help.
+  ['a blank name beside an unknown field', '{"name":"","x":1}', {}, 'name is blank'],
   ['an unknown field with control characters', '[{"name":"a","\\u001b[31m":1}]', {}, 'unknown field "␛[31m"'],
   ['a value in a column without a name', 'name,\na,b\n', {}, 'the row has a value in a column without a name'],
   ['a delimiter of two characters', 'name\na\n', { delimiter: '||' }, 'invalid value "||" for --delimiter'],
