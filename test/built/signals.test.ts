@@ -11,7 +11,6 @@ import { startHttpFake } from '../support/http-fake.ts';
 import type { Outcome, Place } from '../support/processes.ts';
 import { ended, place, until } from '../support/processes.ts';
 import { BIN, inScript, KEY, savedPlace, start } from '../support/program.ts';
-import { hasStateServer, RedisServer } from '../support/redis-server.ts';
 import { closeTerminal, runInTerminal } from '../support/terminal.ts';
 
 const test = anyTest.runIf(hasSignals);
@@ -79,21 +78,6 @@ function errorIn({ err }: Outcome): object {
   return { .../^error: (?<message>.*)\n(?:hint: (?<hint>.*)\n)?$/m.exec(err)?.groups };
 }
 
-// First, since it takes longest: the command waits for the state server.
-anyTest
-  .runIf(hasSignals && hasStateServer)
-  .concurrent('SIGINT during an import prints its document even if the state server hangs', async () => {
-    await using server = await RedisServer.start();
-    const run = runFrom('the saved profile', dogsAfter(0));
-    run.env['PETSTORE_STATE_URL'] = server.url;
-    const begun: Begun = (...at) => received(3)(...at).then(() => server.suspend());
-    const { signal, out, err } = await interrupted(run, 'categories import rows.csv --json', 'SIGINT', begun);
-    server.resume();
-    expect(signal).toBe('SIGINT');
-    expect(JSON.parse(out)).toMatchObject({ created: [{ id: 7 }], unknown: [{ row: 2 }] });
-    expect(err).toContain('"outcome":"unknown"');
-  });
-
 test.concurrent.each([
   ['a list that waits for the rate limit', 'categories list', limited, written],
   ['a login', 'auth login', silent, received()],
@@ -151,12 +135,24 @@ test.concurrent('a second SIGINT ends a create without waiting for its response'
   expect([code, signal, err]).toEqual([130, 'SIGINT', expect.not.stringContaining('unknown')]);
 });
 
+const preloading = (code: string): Run => ({
+  ...place({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` }),
+  ...{ option: '', sent: () => 0 },
+});
+
 test.concurrent('10 s after a signal, a command whose work never ends is terminated', async () => {
-  const preload = `const set = setTimeout; globalThis.setTimeout = (work, ms) => set(work, ms === 10_000 ? 50 : ms);
-    process.stdout.write = () => process.stderr.write('begun'); setInterval(() => undefined, 1000);`;
-  const at = place({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload)}` });
-  const outcome = await interrupted({ ...at, option: '', sent: () => 0 }, '--help', 'SIGINT', written);
+  const run =
+    preloading(`const set = setTimeout; globalThis.setTimeout = (work, ms) => set(work, ms === 10_000 ? 50 : ms);
+    process.stdout.write = () => process.stderr.write('begun'); setInterval(() => undefined, 1000);`);
+  const outcome = await interrupted(run, '--help', 'SIGINT', written);
   expect(outcome).toEqual({ code: 130, signal: 'SIGINT', out: '', err: 'begun' });
+});
+
+// As after `disown`: the closed terminal sends no signal.
+test.concurrent('a command that can no longer write to its terminal ends by SIGHUP', async () => {
+  const run = preloading(`process.stdout.isTTY = true;
+    process.stdout._write = (_bytes, _encoding, done) => done(Object.assign(new Error('closed'), { code: 'EIO' }));`);
+  expect(await ended(start(run, ['--help']))).toMatchObject({ code: 129, signal: 'SIGHUP', out: '' });
 });
 
 test.concurrent('a file size limit does not end a create', async () => {

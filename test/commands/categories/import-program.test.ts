@@ -4,8 +4,10 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { PetstoreError } from '../../../src/errors.ts';
 import type { ImportDocument } from '../../../src/import/results.ts';
+import { run } from '../../../src/program.ts';
 import { hasPty, hasSignals } from '../../support/capabilities.ts';
 import { IdleClock } from '../../support/fake-clock.ts';
 import { errorResponse, startHttpFake } from '../../support/http-fake.ts';
@@ -13,7 +15,7 @@ import type { Place } from '../../support/processes.ts';
 import { ended, until } from '../../support/processes.ts';
 import { inTerminal, savedPlace, start } from '../../support/program.ts';
 import { hasStateServer, RedisServer } from '../../support/redis-server.ts';
-import { inProcess } from '../../support/world.ts';
+import { inProcess, serving, world } from '../../support/world.ts';
 
 const withServer = test.runIf(hasStateServer);
 const IMPORT = ['categories', 'import', 'rows.csv', '--json'];
@@ -180,4 +182,37 @@ withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
   const { created, unknown, pending } = documentOf({ out });
   expect([code, pending > 0, created.length + unknown.length]).toEqual([9, true, service.items.length]);
   expect(err).toContain('"kind":"storage"');
+});
+
+withServer('an import that is interrupted while its state server hangs prints its document within 10 s', async () => {
+  // The timeouts of a state server are intervals.
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const server = await startStateServer();
+  const clock = new IdleClock(Date.now());
+  const interrupt = new AbortController();
+  const { env } = await serving(({ method, body }) => {
+    clock.touch();
+    if (method === 'GET') return { body: [] };
+    if (body.includes('dog')) return { status: 201, body: { id: 7, name: 'dog' } };
+    server.suspend();
+    interrupt.abort(new PetstoreError('interrupted', 'interrupted', { exitCode: 130 }));
+    return 'silence';
+  });
+  const context = world(['categories', 'import', '-', '--json', '--concurrency', '1'], {
+    env: { ...env, PETSTORE_STATE_URL: server.url },
+    ...{ stdin: 'name\ndog\ncat\n', signal: interrupt.signal, clock },
+  });
+  const ending = run(context);
+  await clock.drive(once(interrupt.signal, 'abort'));
+  let ms = 0;
+  // After 10 s the program would be ended (src/main.ts).
+  for (; ms < 10_000 && context.stdout.text() === ''; ms += 10) {
+    await clock.advance(10);
+    vi.advanceTimersByTime(10);
+  }
+  expect(JSON.parse(context.stdout.text())).toMatchObject({ created: [{ id: 7 }], unknown: [{ row: 2 }] });
+  server.resume();
+  expect(await clock.drive(ending)).toBe(130);
+  expect(context.stderr.text()).toContain('"outcome":"unknown"');
 });
