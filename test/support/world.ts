@@ -102,7 +102,7 @@ export async function inProcess(
 }
 
 /** Starts a service until the end of the test, with the environment of commands that use it. */
-export async function serving(respond: (request: ReceivedRequest) => FakeResponse) {
+export async function serving(respond: (request: ReceivedRequest) => FakeResponse | Promise<FakeResponse>) {
   const service = await startHttpFake(respond);
   onTestFinished(service.close);
   return { ...service, env: { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'sk_secret_0123456789abcdef' } };

@@ -5,9 +5,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { importView } from '../../../src/commands/categories/import-view.ts';
 import { loadRenderer } from '../../../src/output/render.ts';
 import { IdleClock } from '../../support/fake-clock.ts';
-import { startHttpFake } from '../../support/http-fake.ts';
+import { quotaHeaders, startHttpFake } from '../../support/http-fake.ts';
 import { tempDir } from '../../support/temp-dir.ts';
-import { inProcess, world } from '../../support/world.ts';
+import { inProcess, serving, world } from '../../support/world.ts';
 
 function shop() {
   const dir = tempDir();
@@ -218,4 +218,24 @@ test('an import that ends sends no row that waits for the rate limit, and ends t
   expect([code, service.requests.map(({ method }) => method)]).toEqual([3, ['GET', 'POST']]);
   expect(err).toContain('rejected the API key (401)');
   expect(clock.monotonic()).toBeLessThan(14_000);
+});
+
+test('the progress line of an import fits the terminal, and is cleared before a warning', async () => {
+  // Loading the spinner takes real time.
+  await import('ora');
+  const clock = new IdleClock(Date.now());
+  const { env } = await serving(async ({ method }) => {
+    clock.touch();
+    await clock.sleep(1000);
+    const dog = [{ id: 1, name: 'dog', description: 'Canis' }];
+    if (method === 'GET') return { body: dog, headers: quotaHeaders() };
+    return { status: 201, body: { id: 2, name: 'cat' }, headers: quotaHeaders() };
+  });
+  const { dir, file } = shop();
+  file('rows.csv', 'name,description\ndog,Wolf\ncat,\n');
+  const run = inProcess([...IMPORT, 'rows.csv', '--yes'], { dir, env, clock, columns: 22 });
+  const { err } = await clock.drive(run);
+  // Without the quota, for which there is no room.
+  expect(err).toContain(' 1 of 2\u001b');
+  expect(err).toMatch(/\u001b\[0Kwarning: 1 existing/);
 });
