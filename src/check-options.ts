@@ -28,7 +28,7 @@ export function checkPath(value: unknown, name: string): string | undefined {
 }
 
 /** @throws PetstoreError `usage` unless the value, a number or its digits, is a whole number in this range */
-export function wholeNumber(value: unknown, name: string, least: number, most: number): number {
+export function checkWholeNumber(value: unknown, name: string, least: number, most: number): number {
   const isScalar = typeof value === 'number' || typeof value === 'string';
   const number = isScalar && /^\d{1,10}$/.test(String(value)) ? Number(value) : Number.NaN;
   if (number >= least && number <= most) return number;

@@ -7,7 +7,7 @@ import type { StateServer } from './append-log/state-server.ts';
 import { parseStateUrl } from './append-log/state-url.ts';
 import { checkOptions, checkPath } from './check-options.ts';
 import type { ApiResponse, CallOptions, Client, ClientOptions, RequestOptions, Wait } from './client-types.ts';
-import { LONGEST_TIMER_MS, systemClock } from './clock.ts';
+import { MAX_TIMER_MS, systemClock } from './clock.ts';
 import type { ErrorKind } from './error-kind.ts';
 import type { ErrorDetails } from './errors.ts';
 import { PetstoreError, toPetstoreError } from './errors.ts';
@@ -192,7 +192,7 @@ function checkNumber(value: unknown, name: string, of = 'number', isValid = Numb
 
 function checkTimeout(value: unknown): number {
   const ms = Math.ceil(checkNumber(value, 'timeoutMs'));
-  if (ms > 0) return Math.min(LONGEST_TIMER_MS, ms);
+  if (ms > 0) return Math.min(MAX_TIMER_MS, ms);
   // With a timeout of 0 the outcome of a create would always be unknown.
   throw new PetstoreError('usage', 'timeoutMs must be greater than 0');
 }

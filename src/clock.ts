@@ -9,7 +9,7 @@ export interface Clock {
   /**
    * Rejects with `signal.reason` when aborted.
    * Measured by the monotonic clock: a change of the system time does not extend it.
-   * @param ms at least 0, otherwise rejects with RangeError; at most LONGEST_TIMER_MS is slept
+   * @param ms at least 0, otherwise rejects with RangeError; at most MAX_TIMER_MS is slept
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** A number in [0, 1). */
@@ -17,7 +17,7 @@ export interface Clock {
 }
 
 /** The longest delay of a Node.js timer. */
-export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -27,7 +27,7 @@ export const systemClock: Clock = {
   async sleep(ms, signal) {
     if (!(ms >= 0)) throw new RangeError(`cannot sleep for ${ms} ms`);
     try {
-      await setTimeout(Math.min(ms, LONGEST_TIMER_MS), undefined, { signal });
+      await setTimeout(Math.min(ms, MAX_TIMER_MS), undefined, { signal });
     } catch {
       throw signal?.reason;
     }

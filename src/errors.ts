@@ -112,7 +112,7 @@ export function rephrase(error: PetstoreError, message: string, hint?: Hint): Pe
 }
 
 /** @internal The system's own words for the code of an error, for example "connection refused" for ECONNREFUSED. */
-export function systemWords(code: string | undefined): string | undefined {
+export function systemErrorText(code: string | undefined): string | undefined {
   return [...getSystemErrorMap().values()].find(([name]) => name === code)?.[1];
 }
 
@@ -130,7 +130,7 @@ export function certificateProblem(code: string): string | undefined {
 /** @internal Explains the error of a system call, for example "not a directory"; the code if the system does not explain it. */
 export function systemReason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  return systemWords(code) ?? code ?? message;
+  return systemErrorText(code) ?? code ?? message;
 }
 
 /** @internal Whether a system call failed; Node.js marks wrong arguments by other codes. */

@@ -29,19 +29,19 @@ function pair(large: string, small: number, unit: string): string {
 }
 
 /** The local time of day, with the date on another day: `14:05`, `2026-11-23 14:05`. Both parameters are epoch milliseconds. */
-export function localTime(at: number, now: number): string {
+export function formatLocalTime(at: number, now: number): string {
   const local = (time: number): string => new Date(time - 60_000 * new Date(time).getTimezoneOffset()).toISOString();
   const [day = '', clock = ''] = local(at).split('T');
   return `${local(now).startsWith(day) ? '' : `${day} `}${clock.slice(0, 'HH:MM'.length)}`;
 }
 
 /** A longer time is shown with the local time of day. */
-export const SHORT_MS = 60_000;
+export const SHORT_WAIT_MS = 60_000;
 
 /** For example `in 43s`, `in 5m 1s (at 14:05)`. Both are epoch milliseconds. */
 export function formatTime(at: number, now: number): string {
   const left = `in ${formatDuration(at - now)}`;
-  return at - now > SHORT_MS ? `${left} (at ${localTime(at, now)})` : left;
+  return at - now > SHORT_WAIT_MS ? `${left} (at ${formatLocalTime(at, now)})` : left;
 }
 
 /** With a thousands separator. */
@@ -64,7 +64,7 @@ export function formatRemaining(remaining: number, limit: number | null): string
 }
 
 /** The quota after a reset: `at most 60`, or `unlimited`. */
-export function formatMost(limit: number): string {
+export function formatMaximum(limit: number): string {
   return limit > UNLIMITED ? 'unlimited' : `at most ${formatNumber(limit)}`;
 }
 

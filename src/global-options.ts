@@ -1,8 +1,8 @@
 // The global options: commander reads them as text, which is checked here before a command runs.
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import { invalidValueError, wholeNumber } from './check-options.ts';
-import { LONGEST_TIMER_MS } from './clock.ts';
+import { checkWholeNumber, invalidValueError } from './check-options.ts';
+import { MAX_TIMER_MS } from './clock.ts';
 import type { Environment } from './context.ts';
 import { PetstoreError } from './errors.ts';
 import { formatChoices, parseDuration } from './format.ts';
@@ -57,7 +57,7 @@ export function checkGlobalOptions(typed: TypedOptions, env: Environment): Globa
     json: format === 'json',
     format,
     maxWait: read('--max-wait', typed.maxWait, (text, from) => duration(text, from, 0)),
-    maxRetries: read('--max-retries', typed.maxRetries, (text, from) => wholeNumber(text, from, 0, 999)),
+    maxRetries: read('--max-retries', typed.maxRetries, (text, from) => checkWholeNumber(text, from, 0, 999)),
     // With a timeout of 0 the outcome of a create would always be unknown.
     timeout: read('--timeout', typed.timeout, (text, from) => duration(text, from, 1)),
     // Commander's own `env` takes `0` for a set switch.
@@ -70,6 +70,6 @@ export function checkGlobalOptions(typed: TypedOptions, env: Environment): Globa
 function duration(text: string, from: string, least: number): number {
   const ms = parseDuration(text);
   if (ms === undefined) throw invalidValueError(text, from, 'use a duration such as 500ms, 30s, 2m or 1h', 'duration');
-  if (ms >= least) return Math.min(ms, LONGEST_TIMER_MS);
+  if (ms >= least) return Math.min(ms, MAX_TIMER_MS);
   throw new PetstoreError('usage', `${from} must be greater than 0`, { hint: 'use a value such as 30s' });
 }

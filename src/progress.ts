@@ -3,8 +3,8 @@
 import type { Context } from './context.ts';
 import { hasColor } from './context.ts';
 import { escapeControls } from './escape.ts';
-import { formatDuration, localTime, SHORT_MS } from './format.ts';
-import type { Wait } from './http/types.ts';
+import { formatDuration, formatLocalTime, SHORT_WAIT_MS } from './format.ts';
+import type { HttpWait } from './http/types.ts';
 import type { GlobalOptions } from './reference.ts';
 
 /** Shorter waits are not shown: they end before they can be read. */
@@ -26,7 +26,7 @@ export class Progress {
   readonly #hasScreen: boolean;
   /** Aborted when the spinner is hidden, also before it has appeared. */
   #spinning: AbortController | undefined;
-  #wait: Wait | undefined;
+  #wait: HttpWait | undefined;
   #status: ((room: number) => string) | undefined;
   #requests = 0;
   #shownUntil = Number.NEGATIVE_INFINITY;
@@ -52,7 +52,7 @@ export class Progress {
   }
 
   /** Shows a wait for the rate limit or before a retry; undefined ends it. */
-  wait(wait: Wait | undefined): void {
+  wait(wait: HttpWait | undefined): void {
     const { clock, stderr } = this.#context;
     const { quiet, json } = this.#options;
     this.#wait = wait && wait.until - clock.now() >= SHORTEST_WAIT_MS ? wait : undefined;
@@ -147,7 +147,7 @@ function longestFitting(texts: readonly string[], room: number): string | undefi
 }
 
 // Returns texts from the longest to the shortest, for terminals of any width.
-function describeWait({ reason, until, isOwn, failure = '' }: Wait, now: number): readonly string[] {
+function describeWait({ reason, until, isOwn, failure = '' }: HttpWait, now: number): readonly string[] {
   const left = formatDuration(until - now);
   const shortest = `wait ${left}`;
   switch (reason) {
@@ -175,7 +175,7 @@ function describeWait({ reason, until, isOwn, failure = '' }: Wait, now: number)
     }
     default: {
       const wait = `waiting ${left} for the rate limit`;
-      const end = until - now > SHORT_MS ? ` (until ${localTime(until, now)})` : '';
+      const end = until - now > SHORT_WAIT_MS ? ` (until ${formatLocalTime(until, now)})` : '';
       return [`${wait} to reset${end}`, wait, shortest];
     }
   }

@@ -135,8 +135,8 @@ function openService(session: Session, credentials: Credentials) {
     if (/^20\./.test(nodeVersion)) (await import('node:v8')).setFlagsFromString('--liftoff-only');
     let transport = createTransport({ baseUrl, key, version, env, now: () => clock.now() });
     if (options.verbose) {
-      const { trace } = await import('./http/trace.ts');
-      transport = trace(transport, baseUrl, clock, (line) => void stderr.write(`${line}\n`));
+      const { withTracing } = await import('./http/trace.ts');
+      transport = withTracing(transport, baseUrl, clock, (line) => void stderr.write(`${line}\n`));
     }
     const client = new HttpClient({
       transport,

@@ -16,7 +16,7 @@ export function formatCommand(words: readonly string[], profile: string | undefi
 }
 
 /** Formats the assignment of an environment variable. */
-export function assignmentForShell(name: string, value: string, context: ShellContext): string {
+export function formatAssignment(name: string, value: string, context: ShellContext): string {
   if (isPosix(context)) return `export ${name}=${quoteForShell(value, context)}`;
   return `$env:${name} = '${value.replaceAll("'", "''")}'`;
 }

@@ -1,6 +1,6 @@
 // Durations and times, as people read and type them.
 import { expect, test } from 'vitest';
-import { formatDuration, formatTime, localTime, parseDuration } from '../src/format.ts';
+import { formatDuration, formatLocalTime, formatTime, parseDuration } from '../src/format.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -29,8 +29,8 @@ test.each([
 
 test('a local time has a date only on another day, and a wait of at most a minute has no time', () => {
   const noon = new Date(2026, 10, 21, 12, 0).getTime();
-  expect(localTime(noon + 65 * MINUTE, noon)).toBe('13:05');
-  expect(localTime(noon + 13 * HOUR, noon)).toBe('2026-11-22 01:00');
+  expect(formatLocalTime(noon + 65 * MINUTE, noon)).toBe('13:05');
+  expect(formatLocalTime(noon + 13 * HOUR, noon)).toBe('2026-11-22 01:00');
   expect(formatTime(noon + 2 * MINUTE, noon)).toBe('in 2m (at 12:02)');
   expect(formatTime(noon + MINUTE, noon)).toBe('in 1m');
 });

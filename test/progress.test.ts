@@ -1,6 +1,6 @@
 // Progress on stderr: waits in a pipe, countdowns and spinners on a terminal, JSON with --json.
 import { expect, test } from 'vitest';
-import type { Wait } from '../src/http/types.ts';
+import type { HttpWait } from '../src/http/types.ts';
 import { Progress } from '../src/progress.ts';
 import { FakeClock } from './support/fake-clock.ts';
 import type { WorldOptions } from './support/world.ts';
@@ -21,7 +21,7 @@ function start(options: Options = {}, place: WorldOptions = {}) {
   return { context, clock, progress, shown: context.stderr.text };
 }
 
-const wait = (seconds: number, reason: Wait['reason'] = 'window') => ({
+const wait = (seconds: number, reason: HttpWait['reason'] = 'window') => ({
   until: NOW + seconds * 1000,
   reason,
 });
@@ -44,7 +44,7 @@ test('a wait is reported once in a pipe, and a longer wait again', () => {
 const LINE = 'waiting 43s for the rate limit to reset\n';
 const JSON_LINE = '{"waiting":{"until":"2026-11-21T12:00:43.000Z","reason":"window"}}\n';
 
-test.each<[Options, WorldOptions, Wait, string]>([
+test.each<[Options, WorldOptions, HttpWait, string]>([
   [{}, {}, { ...wait(2, 'backoff'), failure: 'refused' }, 'request failed (refused); retrying in 2s\n'],
   [{}, {}, wait(43, 'pending'), 'waiting for another petstore process\n'],
   [{}, {}, { ...wait(43, 'pending'), isOwn: true }, 'waiting for a response\n'],
@@ -104,9 +104,9 @@ test.each([
   progress.stop();
 });
 
-const REFUSED: Wait = { ...wait(5, 'backoff'), failure: 'cannot connect to 127.0.0.1:4010: connection refused' };
+const REFUSED: HttpWait = { ...wait(5, 'backoff'), failure: 'cannot connect to 127.0.0.1:4010: connection refused' };
 
-test.each<[columns: number, given: Wait, expected: string]>([
+test.each<[columns: number, given: HttpWait, expected: string]>([
   [120, REFUSED, 'request failed (cannot connect to 127.0.0.1:4010: connection refused); retrying in 5s'],
   [80, REFUSED, 'connection refused; retrying in 5s'],
   [40, REFUSED, 'connection refused; retrying in 5s'],

@@ -1,6 +1,6 @@
 // Quoting of words in printed commands for the likely shell.
 import { expect, test } from 'vitest';
-import { assignmentForShell, formatCommand, quoteForShell } from '../src/shell-quote.ts';
+import { formatAssignment, formatCommand, quoteForShell } from '../src/shell-quote.ts';
 
 const linux = { platform: 'linux', env: {} };
 const windows = { platform: 'win32', env: {} };
@@ -22,8 +22,8 @@ test.each([
 });
 
 test('an assignment has the syntax of the shell', () => {
-  expect(assignmentForShell('KEY', "it's", gitBash)).toBe(`export KEY='it'\\''s'`);
-  expect(assignmentForShell('KEY', "it's", windows)).toBe("$env:KEY = 'it''s'");
+  expect(formatAssignment('KEY', "it's", gitBash)).toBe(`export KEY='it'\\''s'`);
+  expect(formatAssignment('KEY', "it's", windows)).toBe("$env:KEY = 'it''s'");
 });
 
 test.each(['-p staging', '-pstaging', '-qp staging', '--profile staging', '--profile=staging'])(

@@ -10,7 +10,7 @@ import type { Log, LogFormat } from './log.ts';
 import { withChecksum, withoutChecksum } from './log.ts';
 import { mkdirp } from './mkdirp.ts';
 import type { LogFs } from './segments.ts';
-import { RECORD_END, Segments, ShortWriteError, SNAPSHOT, writeWhole } from './segments.ts';
+import { RECORD_END, Segments, ShortWriteError, SNAPSHOT, writeAll } from './segments.ts';
 
 export interface LogOptions {
   readonly dir: string;
@@ -187,7 +187,7 @@ export class FileLog<State, Result = void> implements Log<State> {
 
   // The guard line terminates and invalidates a torn write before it, even one that lacks only its line break.
   #write(line: string): void {
-    writeWhole(this.#fs, this.#segment.fd, `${GUARD}\n${line}\n`);
+    writeAll(this.#fs, this.#segment.fd, `${GUARD}\n${line}\n`);
   }
 
   #readNew(): void {

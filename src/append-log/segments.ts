@@ -13,7 +13,7 @@ export class ShortWriteError extends Error {
 }
 
 /** @throws ShortWriteError; file system errors unchanged */
-export function writeWhole(fs: LogFs, fd: number, text: string): void {
+export function writeAll(fs: LogFs, fd: number, text: string): void {
   const bytes = Buffer.from(text);
   const written = fs.writeSync(fd, bytes, 0, bytes.length, null);
   if (written !== bytes.length) throw new ShortWriteError(`only ${written} of ${bytes.length} bytes were written`);
@@ -117,7 +117,7 @@ export class Segments {
     const lines = Array.from(records, (record) => `${SNAPSHOT}${withChecksum(record)}${RECORD_END}\n`);
     const fd = this.#fs.openSync(draft, 'wx', 0o600);
     try {
-      writeWhole(this.#fs, fd, lines.join(''));
+      writeAll(this.#fs, fd, lines.join(''));
     } finally {
       this.#fs.closeSync(fd);
     }

@@ -33,7 +33,7 @@ const callAction: Action<CallOptions, RawResponse> = {
     const response = await (await session.httpClient()).send(request);
     const { status, headers } = response;
     for (const notice of deprecationNotices(request.method, request.path, headers)) await session.warn(notice);
-    const failure = status < 200 || status > 299 ? failureOf(request, response) : undefined;
+    const failure = status < 200 || status > 299 ? rawResponseError(request, response) : undefined;
     return { safe: request.safe, response, include: options.include === true, failure };
   },
   view: {
@@ -53,7 +53,7 @@ const callAction: Action<CallOptions, RawResponse> = {
   },
 };
 
-function failureOf(request: HttpRequest, response: HttpResponse): PetstoreError {
+function rawResponseError(request: HttpRequest, response: HttpResponse): PetstoreError {
   const failure = responseError(request, response);
   const { message } = failure;
   if (response.status === 404 && request.path.startsWith('/v1/'))

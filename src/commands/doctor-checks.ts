@@ -10,7 +10,7 @@ import { CHECK_NETWORK, CHECK_URL, isOffline } from '../http/request-errors.ts';
 import type { HttpResponse } from '../http/types.ts';
 import { TransportError } from '../http/types.ts';
 import type { Credentials, FoundUrl } from '../profiles/credentials.ts';
-import { findUrl, loginHint, overridesAll, readRequest, selectProfile } from '../profiles/credentials.ts';
+import { findUrl, loginHint, overridesAll, readCredentialRequest, selectProfile } from '../profiles/credentials.ts';
 import { SANDBOX } from '../profiles/store.ts';
 import { maskKey } from '../redact.ts';
 import { completeHint } from '../report-error.ts';
@@ -55,7 +55,7 @@ export function checkDefinitions(session: Session): readonly CheckDefinition[] {
   const { env, nodeVersion } = session.context;
   const { profile } = session.options;
   const isSandbox = (profile ?? env['PETSTORE_PROFILE']) === SANDBOX;
-  const isFromEnvironment = overridesAll(readRequest(env, profile));
+  const isFromEnvironment = overridesAll(readCredentialRequest(env, profile));
   const skipReason = isSandbox ? SANDBOX_NEEDS_NONE : isFromEnvironment ? FROM_ENVIRONMENT : undefined;
   const checkConfig = () => checkDirectory(session, session.configDir(), 'PETSTORE_CONFIG_DIR');
   const checkState = () => checkDirectory(session, session.stateDir(), 'PETSTORE_STATE_DIR');
@@ -127,7 +127,7 @@ async function checkStateServer(session: Session): Promise<CheckResult> {
 
 /** @throws PetstoreError `usage` if there is no profile of that name, `storage` */
 async function describeProfile({ context: { env }, options, profiles }: Session): Promise<CheckResult> {
-  const request = readRequest(env, options.profile);
+  const request = readCredentialRequest(env, options.profile);
   const { profile } = await selectProfile(request, profiles);
   const source = request.profile === undefined ? 'active' : `from ${request.profileVariable ?? '--profile'}`;
   return ok(`${profile} (${source})`);
@@ -135,7 +135,7 @@ async function describeProfile({ context: { env }, options, profiles }: Session)
 
 /** @throws PetstoreError `auth` or `usage` if there is no valid URL */
 async function checkUrl({ context, options, profiles }: Session, found: Found): Promise<CheckResult> {
-  found.url = findUrl(await selectProfile(readRequest(context.env, options.profile), profiles));
+  found.url = findUrl(await selectProfile(readCredentialRequest(context.env, options.profile), profiles));
   const { url, urlSource } = found.url;
   if (url === undefined) return skipped(SANDBOX_NEEDS_NONE);
   return ok(`${url}${urlSource === 'environment' ? ' (from the environment)' : ''}`);

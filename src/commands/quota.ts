@@ -1,7 +1,7 @@
 // `petstore quota`: shows limit, remaining and reset, and a block of the key with its reason.
 import type { Action } from '../command.ts';
 import { actionHandler, PetstoreCommand } from '../command.ts';
-import { formatDuration, formatMost, formatRemaining, formatTime } from '../format.ts';
+import { formatDuration, formatMaximum, formatRemaining, formatTime } from '../format.ts';
 import type { Quota, QuotaWindow } from '../rate-limit/quota.ts';
 import { windowIn } from '../rate-limit/quota.ts';
 import { READ_ERRORS } from '../reference.ts';
@@ -72,7 +72,7 @@ function windowFacts(name: string, { limit, remaining, resetAt }: QuotaWindow, n
       ['reset', formatTime(resetAt, now)],
     ];
   }
-  const most = limit === null ? 'unknown' : formatMost(limit);
+  const most = limit === null ? 'unknown' : formatMaximum(limit);
   return [
     [name, `${most} (run with --refresh to update)`],
     ['reset', `passed ${formatDuration(now - resetAt)} ago`],

@@ -2,7 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import type { RateLimitReading } from '../rate-limit/ledger-record.ts';
 import { parseRateLimitHeaders } from './rate-limit-headers.ts';
-import { failedAttempt, rateLimited } from './request-errors.ts';
+import { attemptError, rateLimitedError } from './request-errors.ts';
 import type { Attempt } from './retry.ts';
 import { isRefusal, pauseBeforeRetry } from './retry.ts';
 import { TicketQueue } from './ticket-queue.ts';
@@ -106,10 +106,10 @@ export class HttpClient {
         await this.#pause(pauseMs, result, stop);
         continue;
       }
-      if (result instanceof TransportError) throw failedAttempt(request, result, stop, limits.optionNames.timeout);
+      if (result instanceof TransportError) throw attemptError(request, result, stop, limits.optionNames.timeout);
       if (!refused) return result;
       const now = clock.now();
-      throw rateLimited('attempts', ledger.quota().nextRequestAt ?? now, now, limits, refused);
+      throw rateLimitedError('attempts', ledger.quota().nextRequestAt ?? now, now, limits, refused);
     }
   }
 

@@ -32,7 +32,7 @@ type LimitReason = 'blocked' | 'window' | 'pending' | 'attempts';
  * The error of a request that would have to wait longer than `--max-wait`, or whose last attempt received a 429.
  * @param until when the next request may be sent, epoch milliseconds; undefined if unknown
  */
-export function rateLimited(
+export function rateLimitedError(
   reason: LimitReason,
   until: number | undefined,
   now: number,
@@ -63,7 +63,7 @@ export function rateLimited(
  * @param signal its reason is the cause of an interruption, with the exit code
  * @param timeout the option that sets the timeout
  */
-export function failedAttempt(
+export function attemptError(
   request: HttpRequest,
   failure: TransportError,
   signal: AbortSignal,

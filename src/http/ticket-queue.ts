@@ -1,7 +1,7 @@
 // The queue for tickets in one process: the first in line asks the ledger, and the others wait behind it.
 import type { Denied } from '../rate-limit/admission.ts';
-import { rateLimited } from './request-errors.ts';
-import type { HttpClientOptions, HttpResponse, Wait } from './types.ts';
+import { rateLimitedError } from './request-errors.ts';
+import type { HttpClientOptions, HttpResponse, HttpWait } from './types.ts';
 
 const MIN_POLL_MS = 5;
 const MAX_POLL_MS = 100;
@@ -68,7 +68,7 @@ class TicketWait {
   readonly #options: HttpClientOptions;
   readonly #request: TicketRequest;
   readonly #isBusy: () => boolean;
-  #reported: Wait | undefined;
+  #reported: HttpWait | undefined;
   /** On the monotonic clock: the start of the wait for a response to any process, and to other processes only. */
   #pendingSince: number | undefined;
   #othersSince: number | undefined;
@@ -83,7 +83,7 @@ class TicketWait {
   async until({ until, reason }: Extract<Denied, { until: number }>): Promise<void> {
     const { clock, limits } = this.#options;
     const now = clock.now();
-    if (until - now > limits.maxWaitMs) throw rateLimited(reason, until, now, limits, this.#request.refusal);
+    if (until - now > limits.maxWaitMs) throw rateLimitedError(reason, until, now, limits, this.#request.refusal);
     this.#pendingSince = this.#othersSince = undefined;
     this.#report({ until, reason });
     const ms = Math.max(1, Math.ceil(until - now));
@@ -100,7 +100,7 @@ class TicketWait {
     this.#othersSince = isOwn ? undefined : (this.#othersSince ?? now);
     // Do not limit the wait for a request of this process: its own timeout ends it.
     const left = this.#othersSince === undefined ? timeoutMs : limits.maxWaitMs - (now - this.#othersSince);
-    if (left <= 0) throw rateLimited('pending', undefined, clock.now(), limits, refusal);
+    if (left <= 0) throw rateLimitedError('pending', undefined, clock.now(), limits, refusal);
     const waited = now - this.#pendingSince;
     if (waited > NOTIFY_PENDING_AFTER_MS && !this.#reported)
       this.#report({ until: clock.now() + left, reason: 'pending', isOwn });
@@ -112,7 +112,7 @@ class TicketWait {
     if (this.#reported) this.#options.onWait?.(undefined);
   }
 
-  #report(wait: Wait): void {
+  #report(wait: HttpWait): void {
     if (wait.until === this.#reported?.until) return;
     this.#reported = wait;
     this.#options.onWait?.(wait);

@@ -5,7 +5,12 @@ import type { HttpHeaders, HttpResponse, Transport } from './types.ts';
 import { TransportError } from './types.ts';
 
 /** @param write prints one line, in which control characters are escaped already */
-export function trace(transport: Transport, baseUrl: string, clock: Clock, write: (line: string) => void): Transport {
+export function withTracing(
+  transport: Transport,
+  baseUrl: string,
+  clock: Clock,
+  write: (line: string) => void,
+): Transport {
   const print = (line: string): void => write(escapeControls(line));
   return {
     async send(request, options) {

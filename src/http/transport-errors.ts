@@ -1,5 +1,5 @@
 // Translates the errors of undici, Node's sockets and TLS; their own messages may quote data and are not shown.
-import { certificateProblem, systemWords } from '../errors.ts';
+import { certificateProblem, systemErrorText } from '../errors.ts';
 import type { Head, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
@@ -58,7 +58,7 @@ function problemOf(error: Error, requestSent: boolean): Problem {
   if (TLS_CODE.test(code)) return ['tls', 'the TLS handshake failed'];
   const known = PROBLEMS[code];
   if (known) return known;
-  const system = systemWords(code);
+  const system = systemErrorText(code);
   if (system !== undefined) return requestSent ? CLOSED : ['connect', system];
   return requestSent
     ? NOT_HTTP

@@ -97,7 +97,7 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-export interface Wait {
+export interface HttpWait {
   /** Epoch milliseconds. */
   readonly until: number;
   /**
@@ -128,6 +128,6 @@ export interface HttpClientOptions {
   readonly signal: AbortSignal;
   readonly limits: Limits;
   /** Called when a wait begins or changes, and with undefined when it ends. */
-  readonly onWait?: ((wait: Wait | undefined) => void) | undefined;
+  readonly onWait?: ((wait: HttpWait | undefined) => void) | undefined;
   readonly onBusy?: ((requests: number) => void) | undefined;
 }

@@ -85,7 +85,7 @@ function mustBeResolved({ kind, status = 0 }: PetstoreError): boolean {
 }
 
 function stopError(error: PetstoreError, isUnknown: boolean, words: readonly string[] | undefined): PetstoreError {
-  return rerun(error.kind === 'interrupted' ? interruptedError(error, isUnknown) : error, words, 'resume');
+  return withRerunHint(error.kind === 'interrupted' ? interruptedError(error, isUnknown) : error, words, 'resume');
 }
 
 // The first worker to stop may have waited while a create was in flight.
@@ -115,7 +115,7 @@ function unknownRowsError(
   const { code, status } = stop ?? {};
   const hint = unknown.some(({ maybe }) => maybe) ? SPELLING : undefined;
   const error = new PetstoreError('unknown_outcome', message, { hint, code, status, cause: stop });
-  return rerun(error, words, `look ${unknown.length === 1 ? 'it' : 'them'} up again`);
+  return withRerunHint(error, words, `look ${unknown.length === 1 ? 'it' : 'them'} up again`);
 }
 
 function rejectedRowsError(
@@ -128,7 +128,7 @@ function rejectedRowsError(
 }
 
 // Adds the command that resumes the import, unless the error has a hint; after a rejection it would fail in the same way.
-function rerun(error: PetstoreError, words: readonly string[] | undefined, why: string): PetstoreError {
+function withRerunHint(error: PetstoreError, words: readonly string[] | undefined, why: string): PetstoreError {
   if (error.hint || error.kind === 'rejected') return error;
   const hint = words ? why : `run the same command with the same rows to ${why}`;
   return new PetstoreError(error.kind, error.message, { ...error.details, hint, command: words });

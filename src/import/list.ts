@@ -16,7 +16,7 @@ export interface ListOptions {
   readonly pause: Pause;
 }
 
-export interface Fetched {
+export interface FetchedList {
   readonly listed: Listed;
   readonly flaw: Flaw | undefined;
   /** The keys of all categories seen so far. Those of a cached list do not count: they may have been deleted. */
@@ -40,7 +40,7 @@ export async function fetchList(
   { categories, pause }: ListOptions,
   seen: ReadonlySet<string>,
   once = false,
-): Promise<Fetched> {
+): Promise<FetchedList> {
   const seenKeys = new Set(seen);
   for (let attempt = 0; ; attempt++) {
     const { listed, flaw } = await categories.listFresh(once);
@@ -55,7 +55,7 @@ export async function fetchList(
 }
 
 /** @throws PetstoreError `service` if the first list is incomplete */
-export async function firstList(options: ListOptions): Promise<Fetched> {
+export async function fetchFirstList(options: ListOptions): Promise<FetchedList> {
   const fetched = await fetchList(options, new Set());
   const { flaw } = fetched;
   if (!flaw) return fetched;
@@ -66,7 +66,7 @@ export async function firstList(options: ListOptions): Promise<Fetched> {
  * Folds the names once, since thousands of rows may be unknown.
  * @returns finds a category whose name may be the given one, truncated or folded by the service; otherwise the first
  */
-export function nearestOf(categories: Listed): (name: string) => Match | undefined {
+export function possibleMatchFinder(categories: Listed): (name: string) => Match | undefined {
   const candidates = categories.map(({ id, name }) => ({ id, name, folded: fold(name) }));
   return (name) => {
     const sent = fold(name);

@@ -15,13 +15,13 @@ import type { LockState } from './lock-format.ts';
 import { LOCK_VERSION, lockFormat, revisionOf } from './lock-format.ts';
 
 /** How often a run records that it is alive, in milliseconds. */
-export const BEAT_MS = 3000;
+export const HEARTBEAT_MS = 3000;
 /** How long the service may process a create after its process was killed, in milliseconds. */
 export const DRAIN_MS = 10_000;
-/** A run on a state server sends nothing this long after its last record: a beat, and the patience with the server. */
+/** A run on a state server sends nothing this long after its last record: a heartbeat, and the patience with the server. */
 const CONFIRMED_WITHIN_MS = 10_000;
 /** A state server that lost the record of a live run has it again within this time. */
-const PROBATION_MS = BEAT_MS + 1000;
+const PROBATION_MS = HEARTBEAT_MS + 1000;
 /** A run whose process cannot be seen counts as dead after this long without a record, in milliseconds. */
 const SILENCE_MS = 60_000;
 const POLL_MS = 200;
@@ -35,7 +35,7 @@ export interface LockOptions {
   readonly onWait?: (holder: ProcessRef) => void;
 }
 
-export interface LockPlace {
+export interface LockContext {
   readonly process: ProcessRef;
   readonly livenessOf: typeof livenessOf;
   /** Whether the log is on a server, which may lose it while runs go on. */
@@ -47,7 +47,7 @@ export interface LockPlace {
 export class Lock {
   readonly #log: Log<LockState>;
   readonly #clock: Clock;
-  readonly #place: LockPlace;
+  readonly #context: LockContext;
   readonly #run = randomBytes(6).toString('hex');
   #timer: NodeJS.Timeout | undefined;
   /** The time of the last record of this run. */
@@ -60,10 +60,10 @@ export class Lock {
   #seen = { revision: '', at: 0 };
 
   /** @param log is closed with the lock */
-  constructor(log: Log<LockState>, clock: Clock, place: LockPlace) {
+  constructor(log: Log<LockState>, clock: Clock, context: LockContext) {
     this.#log = log;
     this.#clock = clock;
-    this.#place = place;
+    this.#context = context;
   }
 
   /** The drain of this run and of earlier ones, in milliseconds from now. */
@@ -76,13 +76,13 @@ export class Lock {
     try {
       do await this.#take(options);
       while (!(await this.#confirm(options)));
-      this.#timer = setInterval(() => this.beat(), BEAT_MS).unref();
+      this.#timer = setInterval(() => this.heartbeat(), HEARTBEAT_MS).unref();
       await options.pause(this.drainMs, 'requests');
       // Creates may be sent from now on; and this process may have been suspended, and is about to count as dead.
       await this.#append('beat');
       this.#failure = undefined;
     } catch (error) {
-      throw this.#place.toError(error);
+      throw this.#context.toError(error);
     }
   }
 
@@ -90,7 +90,7 @@ export class Lock {
     for (let isReported = false; ; ) {
       const state = await this.#log.refresh();
       if (!state.holder || this.#isDead(state.holder, revisionOf(state))) {
-        await this.#append('acquire', { revision: revisionOf(state), isOnServer: this.#place.isOnServer });
+        await this.#append('acquire', { revision: revisionOf(state), isOnServer: this.#context.isOnServer });
         const { holder, drainMs } = this.#log.cached();
         this.#drainedAt = this.#clock.monotonic() + drainMs;
         // Otherwise, another run was quicker.
@@ -107,7 +107,7 @@ export class Lock {
   #isDead(holder: ProcessRef, revision: string): boolean {
     const now = this.#clock.monotonic();
     if (revision !== this.#seen.revision) this.#seen = { revision, at: now };
-    const liveness = this.#place.livenessOf(holder);
+    const liveness = this.#context.livenessOf(holder);
     return liveness === 'dead' || (liveness === 'unknown' && now - this.#seen.at >= SILENCE_MS);
   }
 
@@ -120,7 +120,7 @@ export class Lock {
   }
 
   /** Records that this run is alive: in a file before this returns, on a server in the background. */
-  beat(): void {
+  heartbeat(): void {
     const end = (failure?: unknown): void => {
       this.#failure = failure;
     };
@@ -136,23 +136,23 @@ export class Lock {
   /** Call after a create without a valid response, which the service may process for so long. */
   extendDrain(ms: number): void {
     this.#drainedAt = Math.max(this.#drainedAt, this.#clock.monotonic() + ms);
-    // The next run must know even if this one is killed before the next beat.
-    if (ms > DRAIN_MS) this.beat();
+    // The next run must know even if this one is killed before the next heartbeat.
+    if (ms > DRAIN_MS) this.heartbeat();
   }
 
   /**
    * The last check before a create is sent.
-   * @throws PetstoreError `storage` if another run has taken over or may have, or if the last beat was not recorded
+   * @throws PetstoreError `storage` if another run has taken over or may have, or if the last heartbeat was not recorded
    */
   assertHeld(): void {
     let state: LockState | undefined;
     try {
       // The timer is late if this process was suspended.
-      if (Math.abs(this.#clock.now() - this.#recordedAt) >= BEAT_MS) this.beat();
+      if (Math.abs(this.#clock.now() - this.#recordedAt) >= HEARTBEAT_MS) this.heartbeat();
       if (this.#failure) throw this.#failure;
       state = this.#log.freshState();
     } catch (error) {
-      throw this.#place.toError(error);
+      throw this.#context.toError(error);
     }
     if (state?.holder?.run === this.#run) return;
     throw new PetstoreError('storage', lostMessage(state), {
@@ -180,14 +180,14 @@ export class Lock {
     const at = Math.round(this.#clock.now());
     this.#recordedAt = at;
     const drainMs = Math.ceil(kind === 'beat' ? this.#drainIfKilledMs : this.drainMs);
-    const record = { kind, run: this.#run, at, process: this.#place.process, drainMs, ...more };
+    const record = { kind, run: this.#run, at, process: this.#context.process, drainMs, ...more };
     return this.#log.append(JSON.stringify(record));
   }
 
   // The drain that the next run must wait for if this one is killed before its next record: it may send a create as late as
   // `assertHeld` allows.
   get #drainIfKilledMs(): number {
-    const sentWithinMs = this.#place.isOnServer ? CONFIRMED_WITHIN_MS : BEAT_MS;
+    const sentWithinMs = this.#context.isOnServer ? CONFIRMED_WITHIN_MS : HEARTBEAT_MS;
     return Math.max(this.drainMs, sentWithinMs + DRAIN_MS);
   }
 }

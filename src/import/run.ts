@@ -9,8 +9,8 @@ import {
   noValidResponseError,
   possibleDuplicatesError,
 } from './import-error.ts';
-import type { Fetched, ListOptions } from './list.ts';
-import { fetchList, firstList, keyOf, nearestOf } from './list.ts';
+import type { FetchedList, ListOptions } from './list.ts';
+import { fetchFirstList, fetchList, keyOf, possibleMatchFinder } from './list.ts';
 import type { Lock } from './lock.ts';
 import { DRAIN_MS } from './lock.ts';
 import type { Entry } from './results.ts';
@@ -56,7 +56,7 @@ export async function runImport(options: RunOptions): Promise<RunResult> {
   return run;
 }
 
-interface Lookup extends Fetched {
+interface Lookup extends FetchedList {
   /** The new categories that no name of the file explains. */
   readonly unexplained: readonly Category[];
 }
@@ -90,7 +90,7 @@ class Run implements RunResult {
 
   async begin(): Promise<void> {
     const { onProgress } = this.#options;
-    const { listed, seenKeys } = await firstList(this.#options);
+    const { listed, seenKeys } = await fetchFirstList(this.#options);
     this.#seen = seenKeys;
     this.#before = new Set(seenKeys);
     this.#read(listed);
@@ -185,9 +185,9 @@ class Run implements RunResult {
     const { lock, pause, maxRetries, onProgress } = this.#options;
     await pause(lock.drainMs, 'requests');
     const { unexplained, isComplete } = await this.#list();
-    const nearest = nearestOf(unexplained);
+    const findMatch = possibleMatchFinder(unexplained);
     for (const entry of this.results.in('unknown')) {
-      const maybe = nearest(entry.row.name);
+      const maybe = findMatch(entry.row.name);
       const isMissing = isComplete && !maybe && entry.sent <= maxRetries;
       this.results.set(entry, isMissing ? undefined : { ...entry.outcome, state: 'unknown', maybe });
     }

@@ -7,7 +7,7 @@ import { systemClock } from '../clock.ts';
 import { PetstoreError, storageError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { StoredProfile } from './store.ts';
-import { BUILT_IN, checkProfileName, DEFAULT_PROFILE, hasKey, isProfileName } from './store.ts';
+import { BUILT_IN_PROFILES, checkProfileName, DEFAULT_PROFILE, hasKey, isProfileName } from './store.ts';
 
 /** A write takes less time. */
 const STALE_MS = 60_000;
@@ -78,7 +78,10 @@ export function openConfStore(dir: string) {
     /** All profile names, the built-in ones first; no file is read. */
     names(): readonly string[] {
       const saved = guarded(dir, 'read', list).flatMap((name) => /^profile-(.*)\.json$/.exec(name)?.[1] ?? []);
-      return [...BUILT_IN, ...saved.filter((name) => isProfileName(name) && !BUILT_IN.includes(name)).sort()];
+      return [
+        ...BUILT_IN_PROFILES,
+        ...saved.filter((name) => isProfileName(name) && !BUILT_IN_PROFILES.includes(name)).sort(),
+      ];
     },
     get: (name: string): StoredProfile | undefined => read(PREFIX + checkProfileName(name)),
     /** Replaces the saved profile. */

@@ -60,7 +60,7 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /** In characters. */
-export const LONGEST_KEY = 4096;
+export const MAX_KEY_LENGTH = 4096;
 
 /**
  * @param source where the key comes from; nothing for the prompt
@@ -75,7 +75,7 @@ export function checkKey(key: unknown, source = '', hint?: Hint): string {
 
 function keyProblem(key: string): string | undefined {
   if (key === '') return 'is empty';
-  if (key.length > LONGEST_KEY) return `is longer than ${LONGEST_KEY} characters`;
+  if (key.length > MAX_KEY_LENGTH) return `is longer than ${MAX_KEY_LENGTH} characters`;
   if (/[ \t\r\n]/.test(key)) return 'contains a space, tab or line break';
   return /[^\x21-\x7e]/.test(key) ? 'contains a control or non-ASCII character' : undefined;
 }

@@ -10,7 +10,7 @@ import type { KeyCommandContext } from './key-command.ts';
 import type { PathContext } from './paths.ts';
 import { sandboxDataFile, stateDir } from './paths.ts';
 import type { StoredProfile } from './store.ts';
-import { BUILT_IN, checkExists, checkProfileName, DEFAULT_PROFILE, hasKey, SANDBOX } from './store.ts';
+import { BUILT_IN_PROFILES, checkProfileExists, checkProfileName, DEFAULT_PROFILE, hasKey, SANDBOX } from './store.ts';
 
 type UrlSource = 'environment' | 'stored' | 'sandbox';
 type KeySource = 'environment' | 'stored' | 'command' | 'sandbox';
@@ -59,7 +59,7 @@ export interface CredentialRequest extends Overrides {
 }
 
 /** @param profileOption the value of `--profile`, which overrides all variables */
-export function readRequest(env: Environment, profileOption: string | undefined): CredentialRequest {
+export function readCredentialRequest(env: Environment, profileOption: string | undefined): CredentialRequest {
   if (profileOption !== undefined) return { profile: profileOption };
   // An empty name counts as unset.
   const profile = env[PROFILE_VARIABLE] || undefined;
@@ -91,7 +91,7 @@ export function definedOverrides(env: Environment): readonly string[] {
 /** The variables that override the active profile; the sandbox uses neither a key nor a URL alone. */
 export function overridingVariables(env: Environment, active: string): readonly string[] {
   const named = env[PROFILE_VARIABLE] ? [PROFILE_VARIABLE] : [];
-  const usesNone = active === SANDBOX && !overridesAll(readRequest(env, undefined));
+  const usesNone = active === SANDBOX && !overridesAll(readCredentialRequest(env, undefined));
   return usesNone ? named : [...named, ...definedOverrides(env)];
 }
 
@@ -104,7 +104,7 @@ export async function resolveCredentials(
   profileOption: string | undefined,
   openStore: OpenStore,
 ): Promise<Credentials> {
-  const selected = await selectProfile(readRequest(context.env, profileOption), openStore);
+  const selected = await selectProfile(readCredentialRequest(context.env, profileOption), openStore);
   const { profile } = selected;
   const found = findUrl(selected);
   const { url: baseUrl = `sandbox:${sandboxDataFile(stateDir(context))}`, urlSource } = found;
@@ -136,7 +136,8 @@ export async function usedProfile(request: CredentialRequest, openStore: OpenSto
   const unnamed = async () => (overridesAll(request) ? DEFAULT_PROFILE : (await openStore()).active());
   const profile = requestedProfile(request) ?? (await unnamed());
   // Built-in profiles always exist; checking for one would load the store.
-  if (!BUILT_IN.includes(profile)) checkExists(profile, (await openStore()).names(), request.profileVariable);
+  if (!BUILT_IN_PROFILES.includes(profile))
+    checkProfileExists(profile, (await openStore()).names(), request.profileVariable);
   return profile;
 }
 

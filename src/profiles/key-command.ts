@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { PetstoreError, systemHint, systemReason } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { looksLikeKey } from '../redact.ts';
-import { checkKey, LONGEST_KEY } from './credential-rules.ts';
+import { checkKey, MAX_KEY_LENGTH } from './credential-rules.ts';
 
 const TIMEOUT_MS = 30_000;
 /** Time to read the rest of the output after the command ended, since a background process may keep the pipes open. */
@@ -41,7 +41,7 @@ export async function runKeyCommand(commandLine: string, source: string, context
   };
   signal.throwIfAborted();
   const child = await start(program, args, context.env, notStarted);
-  const stdout = collect(child.stdout, LONGEST_KEY + 2);
+  const stdout = collect(child.stdout, MAX_KEY_LENGTH + 2);
   const stderr = collect(child.stderr, MAX_STDERR);
   const ended = new AbortController();
   const pause = (ms: number) => clock.sleep(ms, AbortSignal.any([ended.signal, signal]));

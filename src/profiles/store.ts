@@ -24,7 +24,7 @@ export const SANDBOX = 'sandbox';
 /** The active profile until the user switches. */
 export const DEFAULT_PROFILE = 'production';
 /** The profiles that exist from the start. */
-export const BUILT_IN: readonly string[] = [DEFAULT_PROFILE, 'staging', SANDBOX];
+export const BUILT_IN_PROFILES: readonly string[] = [DEFAULT_PROFILE, 'staging', SANDBOX];
 
 export function isProfileName(name: string): boolean {
   return /^[a-z0-9][a-z0-9_-]{0,31}$/.test(name);
@@ -47,7 +47,7 @@ export function checkProfileName(name: string, source?: string): string {
  * @param hint if no profile has a similar name; by default, how to create one of this name
  * @throws PetstoreError `usage` that lists the profiles and suggests the closest
  */
-export function checkExists(
+export function checkProfileExists(
   name: string,
   names: readonly string[],
   source?: string,

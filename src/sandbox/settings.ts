@@ -1,6 +1,6 @@
 // The settings of a sandbox, from the options of `petstore sandbox` or of `startSandbox`.
 import { randomInt } from 'node:crypto';
-import { checkPath, invalidValueError, wholeNumber } from '../check-options.ts';
+import { checkPath, checkWholeNumber, invalidValueError } from '../check-options.ts';
 import { PetstoreError } from '../errors.ts';
 import { parseFault } from './faults.ts';
 import { PLANS, parseLimit } from './limiter.ts';
@@ -8,10 +8,10 @@ import { PLANS, parseLimit } from './limiter.ts';
 /** Not a secret: the sandbox listens on loopback only and rejects web pages. */
 const SANDBOX_KEY = 'sandbox_0123456789abcdef';
 
-export const OPTIONS = ['port', 'keys', 'limits', 'plan', 'faults', 'seed', 'data'] as const;
+export const SANDBOX_OPTIONS = ['port', 'keys', 'limits', 'plan', 'faults', 'seed', 'data'] as const;
 
 /** Unchecked options; absent ones and empty lists have defaults. */
-export type GivenSettings = Readonly<Partial<Record<(typeof OPTIONS)[number], unknown>>>;
+export type GivenSettings = Readonly<Partial<Record<(typeof SANDBOX_OPTIONS)[number], unknown>>>;
 
 /** How the caller spells an option, for messages: `--limit` or `limits`. */
 export type NameOption = (option: string) => string;
@@ -23,12 +23,12 @@ export function readSettings(given: GivenSettings, nameOf: NameOption) {
   // A random seed is shown too, so that a run can be repeated.
   const { port = 0, seed = randomInt(2 ** 32) } = given;
   return {
-    port: wholeNumber(port, nameOf('port'), 0, 65_535),
+    port: checkWholeNumber(port, nameOf('port'), 0, 65_535),
     ...readLimits(given, nameOf),
     ...readKeys(texts(given.keys, nameOf('keys')), nameOf('keys')),
     dataFile: checkPath(given.data, nameOf('data')),
     faults: texts(given.faults, nameOf('faults')).map((text) => parseFault(text, nameOf('faults'))),
-    seed: wholeNumber(seed, nameOf('seed'), 0, 2 ** 32 - 1),
+    seed: checkWholeNumber(seed, nameOf('seed'), 0, 2 ** 32 - 1),
   };
 }
 

@@ -3,7 +3,7 @@
 import { checkOptions } from '../check-options.ts';
 import { systemClock } from '../clock.ts';
 import { startServer } from './server.ts';
-import { OPTIONS } from './settings.ts';
+import { SANDBOX_OPTIONS } from './settings.ts';
 
 export interface SandboxOptions {
   /** On 127.0.0.1 (default: any free port). */
@@ -40,7 +40,7 @@ export interface Sandbox {
  * const client = createClient({ baseUrl: url, apiKey: key });
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const given = checkOptions<SandboxOptions>(options, OPTIONS, 'startSandbox');
+  const given = checkOptions<SandboxOptions>(options, SANDBOX_OPTIONS, 'startSandbox');
   const { baseUrl: url, key, close } = await startServer({ ...given, clock: systemClock, nameOf: String });
   return { url, key, close, [Symbol.asyncDispose]: close };
 }

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { PetstoreError } from '../../src/errors.ts';
 import { HttpClient } from '../../src/http/http-client.ts';
 import { createTransport } from '../../src/http/transport.ts';
-import type { HttpRequest, Transport, Wait } from '../../src/http/types.ts';
+import type { HttpRequest, HttpWait, Transport } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 import { Ledger } from '../../src/rate-limit/ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -39,7 +39,7 @@ function scripted(steps: readonly Step[], options: Options = {}) {
   const { clock = new FakeClock(undefined, () => 0) } = options;
   const sentAt: number[] = [];
   let openUntil = 0;
-  const waits: (Wait | undefined)[] = [];
+  const waits: (HttpWait | undefined)[] = [];
   const open = (): Ledger => new Ledger({ stateDir: dir, baseUrl: 'test', key: 'test-key', clock });
   const ledger = open();
   const transport: Transport = {
@@ -71,7 +71,7 @@ function scripted(steps: readonly Step[], options: Options = {}) {
     timeoutMs: 30_000,
     optionNames: { maxWait: '--max-wait', timeout: '--timeout' },
   };
-  const onWait = (wait: Wait | undefined): void => void waits.push(wait);
+  const onWait = (wait: HttpWait | undefined): void => void waits.push(wait);
   const sender = new HttpClient({
     transport: options.transport ?? transport,
     ledger,

@@ -1,6 +1,6 @@
 // The meaning of each status, for reads and for creates, which may have been processed.
 import { expect, test } from 'vitest';
-import { decodeServiceError, failedAttempt, responseError } from '../../src/http/request-errors.ts';
+import { attemptError, decodeServiceError, responseError } from '../../src/http/request-errors.ts';
 import type { HttpRequest, HttpResponse, TransportErrorReason } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 
@@ -51,13 +51,13 @@ test.each<[TransportErrorReason, head: HttpResponse | undefined, kind: string, h
   ['proxy-auth', undefined, 'auth', 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT'],
 ])('a read that ends with the failure "%s" (response %j) is an error of kind %s', (reason, head, kind, hint) => {
   const failure = new TransportError(reason, true, 'it\u001b failed', head);
-  const error = failedAttempt(read, failure, new AbortController().signal, '--timeout');
+  const error = attemptError(read, failure, new AbortController().signal, '--timeout');
   expect(error).toMatchObject({ kind, message: 'it␛ failed', hint, cause: failure });
 });
 
 test.each(['EAI_AGAIN', 'ENETUNREACH'])('after %s, the hint is to check the network connection', (code) => {
   const failure = new TransportError('connect', false, 'x', undefined, code);
-  const error = failedAttempt(read, failure, new AbortController().signal, '--timeout');
+  const error = attemptError(read, failure, new AbortController().signal, '--timeout');
   expect(error).toMatchObject({ kind: 'network', hint: "check this machine's network connection" });
 });
 

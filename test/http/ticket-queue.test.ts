@@ -1,7 +1,7 @@
 // The queue for tickets in one process.
 import { expect, test } from 'vitest';
 import { TicketQueue } from '../../src/http/ticket-queue.ts';
-import type { Wait } from '../../src/http/types.ts';
+import type { HttpWait } from '../../src/http/types.ts';
 import { Ledger } from '../../src/rate-limit/ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -22,8 +22,8 @@ function open(maxWaitMs: number) {
   const limits = { maxWaitMs, maxRetries: 0, timeoutMs: 0, optionNames: { maxWait: '', timeout: '' } };
   const transport = { send: () => Promise.reject(new Error('unused')), close: async () => undefined };
   const { signal } = new AbortController();
-  const waits: (Wait | undefined)[] = [];
-  const onWait = (wait: Wait | undefined): void => void waits.push(wait);
+  const waits: (HttpWait | undefined)[] = [];
+  const onWait = (wait: HttpWait | undefined): void => void waits.push(wait);
   const self = { isBusy: false };
   const queue = new TicketQueue({ transport, ledger, clock, signal, limits, onWait }, () => self.isBusy);
   const take = (timeoutMs: number, by = signal) => queue.take({ signal: by, timeoutMs, refusal: undefined });

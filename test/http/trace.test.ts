@@ -1,6 +1,6 @@
 // The output of --verbose: requests, responses and the bodies of failed requests, without secrets.
 import { expect, test } from 'vitest';
-import { trace } from '../../src/http/trace.ts';
+import { withTracing } from '../../src/http/trace.ts';
 import type { HttpResponse } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -10,7 +10,7 @@ async function traced(result: Partial<HttpResponse> | TransportError, path = '/c
   const response = { status: 200, headers: {}, body: new Uint8Array(), receivedAt: 0, sentAt: 0, ...result };
   const send = () => (result instanceof TransportError ? Promise.reject(result) : Promise.resolve(response));
   const transport = { send, close: async () => undefined };
-  const verbose = trace(transport, 'https://a.example/v1', FakeClock.manual(), (line) => void lines.push(line));
+  const verbose = withTracing(transport, 'https://a.example/v1', FakeClock.manual(), (line) => void lines.push(line));
   const request = { method: 'GET', path, safe: true };
   await verbose.send(request, { timeoutMs: 1, signal: new AbortController().signal }).catch(() => undefined);
   return lines;

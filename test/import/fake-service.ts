@@ -4,7 +4,7 @@ import type { Category, NewCategory } from '../../src/api/types.ts';
 import type { Log } from '../../src/append-log/log.ts';
 import { MemoryLog } from '../../src/append-log/log.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import { BEAT_MS, Lock } from '../../src/import/lock.ts';
+import { HEARTBEAT_MS, Lock } from '../../src/import/lock.ts';
 import type { LockState } from '../../src/import/lock-format.ts';
 import { lockFormat } from '../../src/import/lock-format.ts';
 import type { RunOptions, RunResult } from '../../src/import/run.ts';
@@ -248,7 +248,7 @@ export class FakeImport {
   }
 
   async #beat(lock: Lock, pid: number): Promise<void> {
-    for (; this.beats && this.#living.has(pid); await this.clock.sleep(BEAT_MS)) lock.beat();
+    for (; this.beats && this.#living.has(pid); await this.clock.sleep(HEARTBEAT_MS)) lock.heartbeat();
   }
 }
 

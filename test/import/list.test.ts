@@ -1,7 +1,7 @@
 // What a list says about rows, and whether it is complete.
 import { expect, test } from 'vitest';
 import type { Category } from '../../src/api/types.ts';
-import { fetchList, nearestOf } from '../../src/import/list.ts';
+import { fetchList, possibleMatchFinder } from '../../src/import/list.ts';
 import { FakeService } from './fake-service.ts';
 
 const list = (...names: string[]): Category[] => names.map((name, at) => ({ id: at + 1, name }));
@@ -22,11 +22,11 @@ test.each([
   ['Fish & Chips', 'fish &amp; chips'],
   ['🐟 fish', '? fish'],
 ])('the category suggested for the unknown row "%s" is "%s", not the first one', (sent, name) => {
-  expect(nearestOf(list('dog', name))(sent)).toEqual({ id: 2, name });
+  expect(possibleMatchFinder(list('dog', name))(sent)).toEqual({ id: 2, name });
 });
 
 test('the category suggested for an unknown row is the first if none has a similar name', () => {
-  expect([nearestOf(list('dog', 'cat'))('🐟')?.id, nearestOf([])('dog')]).toEqual([1, undefined]);
+  expect([possibleMatchFinder(list('dog', 'cat'))('🐟')?.id, possibleMatchFinder([])('dog')]).toEqual([1, undefined]);
 });
 
 test('each name of a list is folded once, however many rows are unknown', () => {
@@ -38,7 +38,7 @@ test('each name of a list is folded once, however many rows are unknown', () => 
       return name;
     },
   }));
-  const nearest = nearestOf(counted);
+  const nearest = possibleMatchFinder(counted);
   for (let row = 0; row < 100; row++) expect(nearest('cow')?.id).toBe(3);
   expect(reads).toBeLessThanOrEqual(2 * counted.length);
 });

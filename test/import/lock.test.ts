@@ -134,7 +134,7 @@ withServer('a run whose lock a state server has forgotten keeps it, and another 
   const events: string[] = [];
   const pause = async (ms: number, reason: string): Promise<void> => {
     if (ms > 0) events.push(`${reason} ${ms}`);
-    first.beat();
+    first.heartbeat();
   };
   const onWait = (): void => {
     first.assertHeld();
@@ -181,7 +181,7 @@ test('a run whose process cannot be seen is taken over after 60 s without a reco
   const polling = Object.assign(new FakeClock(), {
     monotonic: () => it.clock.monotonic(),
     sleep: async (ms: number) => {
-      if (++polls === 225) first.beat();
+      if (++polls === 225) first.heartbeat();
       it.clock.at += 3_600_000;
       await it.clock.sleep(ms);
     },
@@ -312,7 +312,7 @@ test('a run that could not record while it waited imports once it has recorded a
     vi.spyOn(log, 'append').mockImplementationOnce(() => {
       throw new Error('full');
     });
-    lock.beat();
+    lock.heartbeat();
   };
   await lock.acquire({ signal, pause });
   lock.assertHeld();
@@ -326,6 +326,6 @@ test('a run that is stopped while its lock is provisional leaves it to the run t
   await expect(stopped.acquire({ signal, pause })).rejects.toThrow('interrupted');
   await stopped.close();
   const lost = new Lock(log, new FakeClock(), { ...place, process: { pid: 2, start: '', host: 'there' } });
-  lost.beat();
+  lost.heartbeat();
   lost.assertHeld();
 });

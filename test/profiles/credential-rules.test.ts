@@ -1,6 +1,6 @@
 // The rules for base URLs and API keys (docs/cli.md, "Profiles and keys").
 import { expect, test } from 'vitest';
-import { checkBaseUrl, checkKey, LONGEST_KEY } from '../../src/profiles/credential-rules.ts';
+import { checkBaseUrl, checkKey, MAX_KEY_LENGTH } from '../../src/profiles/credential-rules.ts';
 
 test.each([
   ['https://api.example/v1', 'https://api.example/v1', 'https://api.example'],
@@ -52,8 +52,8 @@ test.each(['!', '~'])('a key of the first or last printable ASCII character, %j,
   expect(checkKey(key, 'stdin')).toBe(key);
 });
 
-test(`a key of ${LONGEST_KEY} characters is valid, and a longer one is rejected`, () => {
-  const key = 'x'.repeat(LONGEST_KEY);
+test(`a key of ${MAX_KEY_LENGTH} characters is valid, and a longer one is rejected`, () => {
+  const key = 'x'.repeat(MAX_KEY_LENGTH);
   expect(checkKey(key, 'stdin')).toBe(key);
   expect(() => checkKey(`${key}x`, 'stdin')).toThrow(/^(?!.*xxx).*longer than/);
 });

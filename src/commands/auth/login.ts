@@ -6,9 +6,15 @@ import { escapeControls } from '../../escape.ts';
 import type { Question } from '../../output/prompt.ts';
 import type { ProfileStore } from '../../profiles/conf-store.ts';
 import type { BaseUrl } from '../../profiles/credential-rules.ts';
-import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../profiles/credential-rules.ts';
+import { checkBaseUrl, checkKey, MAX_KEY_LENGTH, parseBaseUrl } from '../../profiles/credential-rules.ts';
 import type { CredentialRequest } from '../../profiles/credentials.ts';
-import { keyVariable, loginHint, overridingUrl, readRequest, requestedProfile } from '../../profiles/credentials.ts';
+import {
+  keyVariable,
+  loginHint,
+  overridingUrl,
+  readCredentialRequest,
+  requestedProfile,
+} from '../../profiles/credentials.ts';
 import type { StoredProfile } from '../../profiles/store.ts';
 import { hasKey, keyAsProfileError, SANDBOX } from '../../profiles/store.ts';
 import { looksLikeKey, maskKey } from '../../redact.ts';
@@ -47,7 +53,7 @@ interface Entered<T> {
 const loginAction: Action<LoginOptions, LoginResult> = {
   async run(session, { url: urlOption, keyCommand, verify: verified }) {
     const store = await session.profiles();
-    const request = readRequest(session.context.env, session.options.profile);
+    const request = readCredentialRequest(session.context.env, session.options.profile);
     const profile = requestedProfile(request) ?? store.active();
     if (profile === SANDBOX) {
       throw new PetstoreError('usage', 'profile "sandbox" needs no login', {
@@ -149,7 +155,7 @@ async function firstLine(session: Session): Promise<string> {
   const decoder = new TextDecoder('utf-8');
   for await (const chunk of session.context.stdin.read()) {
     text += decoder.decode(chunk, { stream: true });
-    if (text.includes('\n') || text.length > 2 * LONGEST_KEY) break;
+    if (text.includes('\n') || text.length > 2 * MAX_KEY_LENGTH) break;
   }
   return text.split(/\r?\n/, 1)[0] ?? '';
 }
@@ -177,18 +183,18 @@ async function verify(session: Session, profile: string, givenUrl: Entered<BaseU
       if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
       if (error.status === 401) key = await askAgain(key, error);
       else if (error.details.suspectsUrl) url = await askAgain(url, error);
-      else throw nothingSaved(error);
+      else throw nothingSavedError(error);
     }
   }
 }
 
 async function askAgain<T>(rejected: Entered<T>, error: PetstoreError): Promise<Entered<T>> {
   const { question, hint } = rejected;
-  if (!question?.canAsk()) throw nothingSaved(error, hint);
+  if (!question?.canAsk()) throw nothingSavedError(error, hint);
   return { ...rejected, value: await question.ask(error.message) };
 }
 
-function nothingSaved(error: PetstoreError, hint?: string): PetstoreError {
+function nothingSavedError(error: PetstoreError, hint?: string): PetstoreError {
   return rephrase(error, `nothing was saved: ${error.message}`, hint === undefined ? undefined : { hint });
 }
 

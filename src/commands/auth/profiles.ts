@@ -11,12 +11,12 @@ import {
   findUrl,
   keyVariable,
   overridingVariables,
-  readRequest,
+  readCredentialRequest,
   requestedProfile,
   selectProfile,
   usedProfile,
 } from '../../profiles/credentials.ts';
-import { checkExists, checkProfileName, SANDBOX } from '../../profiles/store.ts';
+import { checkProfileExists, checkProfileName, SANDBOX } from '../../profiles/store.ts';
 import { maskKey } from '../../redact.ts';
 import { acceptProfile } from './profile-argument.ts';
 
@@ -30,7 +30,7 @@ interface LogoutResult {
 
 const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
   async run(session, options) {
-    const request = readRequest(session.context.env, session.options.profile);
+    const request = readCredentialRequest(session.context.env, session.options.profile);
     const store = await session.profiles();
     const variable = keyVariable(request);
     if (variable) await session.warn(`${variable} is still set and overrides saved keys`);
@@ -41,7 +41,7 @@ const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
         command: ['auth', 'logout', '-p', 'PROFILE'],
       });
     }
-    checkExists(profile, store.names(), request.profileVariable, { hint: 'use one of them' });
+    checkProfileExists(profile, store.names(), request.profileVariable, { hint: 'use one of them' });
     if (!options.delete) return { profile, removed: store.removeKey(profile), deleted: false };
     const deleted = store.remove(profile);
     return { profile, removed: deleted, deleted };
@@ -62,7 +62,7 @@ interface SwitchResult {
 const switchAction: Action<object, SwitchResult> = {
   async run(session, _options, profile = '') {
     const store = await session.profiles();
-    checkExists(checkProfileName(profile), store.names());
+    checkProfileExists(checkProfileName(profile), store.names());
     store.get(profile);
     const changed = store.activeIfReadable() !== profile;
     store.activate(profile);
@@ -106,7 +106,7 @@ function cell(text: string | undefined, source: FoundKey['keySource'] | undefine
 const statusAction: Action<object, readonly ListedProfile[]> = {
   async run({ context: { env, redactor }, options, profiles }) {
     const store = await profiles();
-    const request = readRequest(env, options.profile);
+    const request = readCredentialRequest(env, options.profile);
     const used = await usedProfile(request, profiles);
     const rows = store.names().map(async (profile) => {
       const active = profile === used;
@@ -131,12 +131,12 @@ const statusAction: Action<object, readonly ListedProfile[]> = {
     *text(profiles, { table }) {
       yield* table(COLUMNS, profiles);
       // The first damaged file is the error of this command, which is printed afterwards.
-      const failure = damage(profiles);
+      const failure = damageError(profiles);
       const problems = profiles.flatMap(({ problem }) => (problem && problem !== failure ? problem.message : []));
       if (problems.length > 0) yield `\n${problems.map((text) => `${capitalize(escapeControls(text))}\n`).join('')}`;
     },
     tables: true,
-    failure: damage,
+    failure: damageError,
   },
 };
 
@@ -152,7 +152,7 @@ async function inspect(selected: Promise<SelectedProfile>): Promise<Omit<ListedP
   }
 }
 
-function damage(profiles: readonly ListedProfile[]): PetstoreError | undefined {
+function damageError(profiles: readonly ListedProfile[]): PetstoreError | undefined {
   return profiles.find(({ problem }) => problem?.kind === 'storage')?.problem;
 }
 

@@ -36,11 +36,11 @@ async function getCategory(session: Session, { id }: GetOptions, name?: string):
   if (found[0] && found.length === 1) return found[0];
   const ids = found.map((one) => one.id).join(', ');
   throw found.length === 0
-    ? notFound(`${what} does not exist`, { hint: 'list the categories', command: ['categories', 'list'] })
-    : notFound(`${what} exists ${found.length} times (ids ${ids})`, { hint: 'use --id' });
+    ? notFoundError(`${what} does not exist`, { hint: 'list the categories', command: ['categories', 'list'] })
+    : notFoundError(`${what} exists ${found.length} times (ids ${ids})`, { hint: 'use --id' });
 }
 
-function notFound(message: string, hint: Hint): PetstoreError {
+function notFoundError(message: string, hint: Hint): PetstoreError {
   return new PetstoreError('rejected', message, { code: 'not_found', ...hint });
 }
 

@@ -32,7 +32,7 @@ function formatRough(ms: number): string {
 }
 
 /** @returns a function that formats the progress line: rows done, time left, quota, rows to look up */
-export function startProgressLine(total: number, clock: Clock): (progress: Progress) => string {
+export function progressLineFormatter(total: number, clock: Clock): (progress: Progress) => string {
   const pace = new Pace(clock);
   return ({ counts: { exists, created, failed, unknown }, quota, isWaiting, room }) => {
     const done = exists + created + failed;

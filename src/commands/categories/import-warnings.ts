@@ -7,7 +7,7 @@ import { quoted } from '../../import/row-validator.ts';
 const MOST_NAMED = 3;
 
 /** A warning about rows that repeat the name of an earlier one. */
-export function repeatedNames(rows: readonly FileRow[]): string | undefined {
+export function repeatedNamesWarning(rows: readonly FileRow[]): string | undefined {
   const seen = new Set<string>();
   const repeats: string[] = [];
   for (const { name, line } of rows) {
@@ -20,7 +20,7 @@ export function repeatedNames(rows: readonly FileRow[]): string | undefined {
 }
 
 /** A warning about names that differ from each other only in case, spaces or Unicode form. */
-export function lookAlikes(rows: readonly NewCategory[]): string | undefined {
+export function lookAlikesWarning(rows: readonly NewCategory[]): string | undefined {
   const firsts = new Map<string, string>();
   const pairs = new Set<string>();
   for (const { name } of rows) {
@@ -35,7 +35,7 @@ export function lookAlikes(rows: readonly NewCategory[]): string | undefined {
 }
 
 /** A warning about existing categories whose descriptions differ from the file's, since the service cannot update them. */
-export function differingDescriptions(names: readonly string[]): string | undefined {
+export function differingDescriptionsWarning(names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
   const have = names.length === 1 ? 'existing category has' : 'existing categories have';
   const which = listSome(names.map(quoted));

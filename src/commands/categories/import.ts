@@ -1,5 +1,5 @@
 // The definition of `petstore categories import`; its code is loaded when it runs.
-import { wholeNumber } from '../../check-options.ts';
+import { checkWholeNumber } from '../../check-options.ts';
 import { actionHandler, collect, PetstoreCommand } from '../../command.ts';
 import { CHANGE_ERRORS } from '../../reference.ts';
 
@@ -34,5 +34,5 @@ runs at a time; a second one waits.`,
     .action(actionHandler(async () => (await import('./run-import.ts')).importAction));
 
 function parseConcurrency(text: string): number {
-  return wholeNumber(text, '--concurrency', 1, 64);
+  return checkWholeNumber(text, '--concurrency', 1, 64);
 }

@@ -8,7 +8,7 @@ import { formatCount } from '../../format.ts';
 import { estimate } from '../../import/estimate.ts';
 import { importError } from '../../import/import-error.ts';
 import type { ListOptions, Pause } from '../../import/list.ts';
-import { firstList } from '../../import/list.ts';
+import { fetchFirstList } from '../../import/list.ts';
 import { openLock } from '../../import/lock.ts';
 import { ImportResults } from '../../import/results.ts';
 import type { RowOptions } from '../../import/row-validator.ts';
@@ -16,10 +16,10 @@ import { readInputFile, readRows } from '../../import/rows.ts';
 import type { RunOptions, RunResult } from '../../import/run.ts';
 import { runImport } from '../../import/run.ts';
 import type { Session } from '../../session.ts';
-import { formatEstimate, startProgressLine } from './import-progress.ts';
+import { formatEstimate, progressLineFormatter } from './import-progress.ts';
 import type { ImportData, Preview } from './import-view.ts';
 import { importView } from './import-view.ts';
-import { differingDescriptions, lookAlikes, repeatedNames } from './import-warnings.ts';
+import { differingDescriptionsWarning, lookAlikesWarning, repeatedNamesWarning } from './import-warnings.ts';
 
 interface ImportOptions extends RowOptions {
   readonly dryRun: boolean;
@@ -32,7 +32,7 @@ export const importAction: Action<ImportOptions, ImportData> = {
     const { context, progress, stateDir, warn } = session;
     const { args, clock, signal } = context;
     const rows = await readRows(await readInputFile(file, context), options);
-    for (const warning of [repeatedNames(rows), lookAlikes(rows)]) if (warning) await warn(warning);
+    for (const warning of [repeatedNamesWarning(rows), lookAlikesWarning(rows)]) if (warning) await warn(warning);
     if (options.dryRun) return preview(session, rows);
     // The prompt comes before the lock, so that an open prompt does not block other imports.
     if (!options.yes) await confirm(session, rows, file);
@@ -45,7 +45,7 @@ export const importAction: Action<ImportOptions, ImportData> = {
       progress.status(undefined);
       const document = results.document();
       const differing = document.skipped.filter(({ differs }) => differs).map(({ name }) => name);
-      const warning = differingDescriptions(differing);
+      const warning = differingDescriptionsWarning(differing);
       if (warning) await warn(warning);
       return { document, failure: importError(document, stop, file === '-' ? undefined : args) };
     } finally {
@@ -78,7 +78,7 @@ async function listOptions(session: Session): Promise<ListOptions> {
 
 async function preview(session: Session, rows: readonly NewCategory[]): Promise<Preview> {
   const { clock } = session.context;
-  const { listed } = await firstList(await listOptions(session));
+  const { listed } = await fetchFirstList(await listOptions(session));
   const ledger = await session.ledger();
   await ledger.refresh();
   const results = new ImportResults(rows);
@@ -116,7 +116,7 @@ async function send(session: Session, given: Pick<RunOptions, 'rows' | 'lock' | 
   const { context, progress } = session;
   const [service, ledger] = await Promise.all([listOptions(session), session.ledger()]);
   const names = new Set(given.rows.map(({ name }) => name));
-  const line = startProgressLine(names.size, context.clock);
+  const line = progressLineFormatter(names.size, context.clock);
   return runImport({
     ...service,
     ...given,

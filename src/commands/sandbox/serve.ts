@@ -11,7 +11,7 @@ import { escapeControls } from '../../escape.ts';
 import { formatNumber } from '../../format.ts';
 import type { View } from '../../output/view.ts';
 import type { RequestRecord, RunningSandbox, ServerOptions } from '../../sandbox/server.ts';
-import { assignmentForShell } from '../../shell-quote.ts';
+import { formatAssignment } from '../../shell-quote.ts';
 
 interface ServeOptions extends Pick<ServerOptions, 'port' | 'plan' | 'reset' | 'retryAfter' | 'seed'> {
   readonly limit?: readonly string[];
@@ -65,7 +65,7 @@ const serveAction: Action<ServeOptions, Started> = {
     try {
       // Printed here, because this function returns only when the server ends.
       const variables = { PETSTORE_BASE_URL: server.baseUrl, PETSTORE_API_KEY: server.key };
-      const assignments = Object.entries(variables).map(([name, value]) => assignmentForShell(name, value, context));
+      const assignments = Object.entries(variables).map(([name, value]) => formatAssignment(name, value, context));
       await print({ server, data, faults, assignments });
       if (!signal.aborted) await once(signal, 'abort');
     } finally {

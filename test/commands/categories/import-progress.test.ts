@@ -1,6 +1,6 @@
 // The estimated time of an import, and its progress line; the length of a window comes from the time to its reset.
 import { expect, test } from 'vitest';
-import { formatEstimate, startProgressLine } from '../../../src/commands/categories/import-progress.ts';
+import { formatEstimate, progressLineFormatter } from '../../../src/commands/categories/import-progress.ts';
 import { estimate } from '../../../src/import/estimate.ts';
 import type { Quota } from '../../../src/rate-limit/quota.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -95,7 +95,7 @@ test.each<[string, string, number, Shown, number]>([
 ])(
   'the progress line %s: %s',
   (_what, expected, done, { total = 900, unknown = 0, isWaiting = false, ...given }, room) => {
-    const show = startProgressLine(total, new FakeClock(START));
+    const show = progressLineFormatter(total, new FakeClock(START));
     const counts = { ...NONE, created: done, unknown };
     expect(show({ counts, quota: quota(given), isWaiting, room })).toBe(expected);
   },
@@ -106,7 +106,7 @@ test.each([
   ['in an open window, from the pace without waits', quota({ limit: 60_000, remaining: 60_000 }), '3m'],
 ])('the time left is derived %s', async (_what, view, expected) => {
   const clock = new FakeClock(START);
-  const show = startProgressLine(2000, clock);
+  const show = progressLineFormatter(2000, clock);
   const line = (created: number, isWaiting: boolean) =>
     show({ counts: { ...NONE, created }, quota: view, isWaiting, room: ROOM_80 });
   // Time before the first line, such as a prompt, does not count toward the pace.

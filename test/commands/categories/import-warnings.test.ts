@@ -1,14 +1,18 @@
 // The warnings of an import about names.
 import { expect, test } from 'vitest';
-import { differingDescriptions, lookAlikes, repeatedNames } from '../../../src/commands/categories/import-warnings.ts';
+import {
+  differingDescriptionsWarning,
+  lookAlikesWarning,
+  repeatedNamesWarning,
+} from '../../../src/commands/categories/import-warnings.ts';
 import { readRows } from '../../../src/import/rows.ts';
 
 test('names that differ only in case, spaces or Unicode form are named in one line', () => {
   const rows = ['cat', 'Cat', 'dog', 'dog\u00a0', 'é', 'e\u0301', 'ant', 'ANT', 'cat', 'bat'].map((name) => ({ name }));
-  expect(lookAlikes(rows)).toBe(
+  expect(lookAlikesWarning(rows)).toBe(
     'names that differ only in case, spaces or Unicode form become separate categories: "cat" and "Cat", "dog" and "dog\u00a0", "é" and "e\u0301", and 1 more',
   );
-  expect(lookAlikes(rows.slice(0, 1))).toBeUndefined();
+  expect(lookAlikesWarning(rows.slice(0, 1))).toBeUndefined();
 });
 
 test.each<[string, string | undefined]>([
@@ -21,7 +25,7 @@ test.each<[string, string | undefined]>([
   ['{"name":"fox"}\n{"name":"cat"}', undefined],
 ])('the rows of %j that repeat a name are reported with their lines: %s', async (content, warning) => {
   const rows = await readRows({ label: 'it', extension: '', bytes: Buffer.from(content) }, { ignoreExtra: false });
-  expect(repeatedNames(rows)).toBe(warning);
+  expect(repeatedNamesWarning(rows)).toBe(warning);
 });
 
 test.each<[string[], string | undefined]>([
@@ -32,5 +36,5 @@ test.each<[string[], string | undefined]>([
     '4 existing categories have a different description and cannot be updated: "cat", "dog", "cow", and 1 more',
   ],
 ])('the warning about different descriptions of %j names up to three of them', (names, warning) => {
-  expect(differingDescriptions(names)).toBe(warning);
+  expect(differingDescriptionsWarning(names)).toBe(warning);
 });
