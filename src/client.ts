@@ -12,6 +12,7 @@ import type { ErrorKind } from './error-kind.ts';
 import type { ErrorDetails } from './errors.ts';
 import { PetstoreError, toPetstoreError } from './errors.ts';
 import { HttpClient } from './http/http-client.ts';
+import { proxyVariable } from './http/proxy.ts';
 import { createTransport } from './http/transport.ts';
 import type { HttpClientOptions, HttpRequest } from './http/types.ts';
 import { toPlainJson } from './json.ts';
@@ -64,7 +65,7 @@ export function createClient(options: ClientOptions): Client {
     maxWaitMs: checkNumber(given.maxWaitMs ?? 120_000, 'maxWaitMs'),
     maxRetries: checkNumber(given.maxRetries ?? 4, 'maxRetries', 'whole number', Number.isInteger),
     timeoutMs: checkTimeout(given.timeoutMs ?? 30_000),
-    optionNames: { maxWait: 'maxWaitMs', timeout: 'timeoutMs' },
+    optionNames: { maxWait: 'maxWaitMs', timeout: 'timeoutMs', proxy: proxyVariable(process.env) },
   };
   const redactor = new Redactor();
   redactor.add(key);

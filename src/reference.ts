@@ -132,7 +132,7 @@ export const ENVIRONMENT = [
   { name: 'PETSTORE_STATE_PASSWORD', meaning: 'password of the state server' },
   { name: 'NO_COLOR', meaning: 'disables color if non-empty' },
   { name: 'FORCE_COLOR', meaning: 'enables color (1 to 3) if the stream is not a terminal; 0 disables it' },
-  { name: 'HTTPS_PROXY', meaning: 'proxy for https' },
+  { name: 'HTTPS_PROXY', meaning: 'proxy for https; https_proxy overrides it' },
   { name: 'HTTP_PROXY', meaning: 'has no effect: http is allowed on loopback only, which is never proxied' },
   { name: 'NO_PROXY', meaning: 'hosts that are reached without a proxy' },
   { name: 'NODE_EXTRA_CA_CERTS', meaning: 'file with additional certificate authorities' },

@@ -117,7 +117,12 @@ function openService(session: Session, credentials: Credentials) {
   /** For the profile `sandbox`, the embedded server is started first. */
   const httpClient = lazy(async () => {
     const { context, options, progress, sandboxData } = session;
-    const loading = Promise.all([import('./http/transport.ts'), import('./http/http-client.ts')]);
+    const modules = [
+      import('./http/transport.ts'),
+      import('./http/http-client.ts'),
+      import('./http/proxy.ts'),
+    ] as const;
+    const loading = Promise.all(modules);
     const { env, clock, signal, redactor, version, nodeVersion, cleanups, stderr } = context;
     const { maxWait: maxWaitMs, maxRetries, timeout: timeoutMs } = options;
     const openedLedger = await ledger();
@@ -129,7 +134,7 @@ function openService(session: Session, credentials: Credentials) {
       ({ baseUrl, key } = sandbox);
     }
     redactor.add(key);
-    const [{ createTransport }, { HttpClient }] = await loading;
+    const [{ createTransport }, { HttpClient }, { proxyVariable }] = await loading;
     // Node 20 compiles the HTTP parser a second time, which delays the exit by 80 ms. Set earlier, a V8 flag disables Node's
     // code cache. The client library leaves the flags alone.
     if (/^20\./.test(nodeVersion)) (await import('node:v8')).setFlagsFromString('--liftoff-only');
@@ -138,12 +143,13 @@ function openService(session: Session, credentials: Credentials) {
       const { withTracing } = await import('./http/trace.ts');
       transport = withTracing(transport, baseUrl, clock, (line) => void stderr.write(`${line}\n`));
     }
+    const optionNames = { maxWait: '--max-wait', timeout: '--timeout', proxy: proxyVariable(env) };
     const client = new HttpClient({
       transport,
       ledger: openedLedger,
       clock,
       signal,
-      limits: { maxWaitMs, maxRetries, timeoutMs, optionNames: { maxWait: '--max-wait', timeout: '--timeout' } },
+      limits: { maxWaitMs, maxRetries, timeoutMs, optionNames },
       onWait: (wait) => progress.wait(wait),
       onBusy: (requests) => progress.busy(requests),
     });

@@ -1,27 +1,34 @@
-// Selects the proxy of a request: HTTPS_PROXY, except for loopback and the hosts in NO_PROXY.
+// Selects the proxy of a request: that of https_proxy or HTTPS_PROXY, except for loopback and the hosts in NO_PROXY.
 import { isIP } from 'node:net';
 import type { Environment } from '../context.ts';
 import { PetstoreError } from '../errors.ts';
 import { isLoopback } from '../profiles/credential-rules.ts';
 
+/** The variable that sets the proxy: a lowercase variable overrides the uppercase one. */
+export function proxyVariable(env: Environment): 'https_proxy' | 'HTTPS_PROXY' {
+  return env['https_proxy'] === undefined ? 'HTTPS_PROXY' : 'https_proxy';
+}
+
 /**
- * Lowercase variables override uppercase ones. HTTP_PROXY is not read, since http is allowed for loopback only.
+ * HTTP_PROXY is not read, since http is allowed for loopback only.
  * @returns undefined for a direct connection
  * @throws PetstoreError `usage` if the value is not an http or https URL; the message omits it, since it may contain a password
  */
 export function proxyFor(target: URL, env: Environment): URL | undefined {
-  const value = (env['https_proxy'] ?? env['HTTPS_PROXY'])?.trim();
+  const variable = proxyVariable(env);
+  const value = env[variable]?.trim();
   if (!value || target.protocol !== 'https:' || isLoopback(target.hostname) || isException(target, env))
     return undefined;
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) throw invalidProxyError('is not an http or https URL');
-  if (url.pathname !== '/' || url.search !== '' || url.hash !== '') throw invalidProxyError('must not contain a path');
+  if (!url || !/^https?:$/.test(url.protocol)) throw invalidProxyError(variable, 'is not an http or https URL');
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '')
+    throw invalidProxyError(variable, 'must not contain a path');
   return url;
 }
 
-function invalidProxyError(problem: string): PetstoreError {
-  return new PetstoreError('usage', `HTTPS_PROXY ${problem}`, { hint: 'use a URL such as http://proxy.example:3128' });
+function invalidProxyError(variable: string, problem: string): PetstoreError {
+  return new PetstoreError('usage', `${variable} ${problem}`, { hint: 'use a URL such as http://proxy.example:3128' });
 }
 
 // An entry is `*` or a host, which matches its subdomains too, with an optional port.

@@ -61,13 +61,13 @@ export function rateLimitedError(
 /**
  * The error of the last attempt if it received no complete response.
  * @param signal its reason is the cause of an interruption, with the exit code
- * @param timeout the option that sets the timeout
+ * @param names the options that hints name
  */
 export function attemptError(
   request: HttpRequest,
   failure: TransportError,
   signal: AbortSignal,
-  timeout: string,
+  names: Limits['optionNames'],
 ): unknown {
   const isUnknown = !request.safe && failure.requestSent;
   if (failure.reason === 'aborted') return isUnknown ? interruptedError(request, signal.reason) : signal.reason;
@@ -80,7 +80,7 @@ export function attemptError(
   }
   const isInvalid = reason === 'protocol' || reason === 'too-large';
   const kind = reason === 'proxy-auth' ? 'auth' : isInvalid ? 'service' : 'network';
-  return new PetstoreError(kind, message, { ...networkHint(failure, timeout), cause: failure });
+  return new PetstoreError(kind, message, { ...networkHint(failure, names), cause: failure });
 }
 
 export const CHECK_NETWORK = "check this machine's network connection";
@@ -90,14 +90,14 @@ export function isOffline(code = ''): boolean {
   return /^(?:EAI_AGAIN|ENETUNREACH|ENETDOWN)$/.test(code);
 }
 
-function networkHint({ reason, code }: TransportError, timeout: string): Hint | undefined {
+function networkHint({ reason, code }: TransportError, { timeout, proxy }: Limits['optionNames']): Hint | undefined {
   if (reason === 'too-large') return undefined;
   if (reason === 'timeout') return { hint: `try again with a longer ${timeout}` };
   if (reason === 'reset') return { hint: 'try again later' };
   if (reason === 'protocol') return CHECK_URL;
-  if (reason === 'proxy-auth') return { hint: 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT' };
+  if (reason === 'proxy-auth') return { hint: `set ${proxy} to http://USER:PASSWORD@HOST:PORT` };
   if (reason === 'proxy-denied') return { hint: 'ask the operator of the proxy to allow this host' };
-  if (reason === 'proxy' || reason === 'proxy-refused') return { hint: 'correct HTTPS_PROXY' };
+  if (reason === 'proxy' || reason === 'proxy-refused') return { hint: `correct ${proxy}` };
   if (isOffline(code)) return { hint: CHECK_NETWORK };
   return { hint: 'check the connection', command: ['doctor'], suspectsUrl: true };
 }

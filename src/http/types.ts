@@ -112,12 +112,12 @@ export interface HttpWait {
   readonly failure?: string;
 }
 
-/** The limits of an HTTP client, and the names of the caller's options for them, which messages mention. */
+/** The limits of an HTTP client, and the names of the settings that messages mention. */
 export interface Limits {
   readonly maxWaitMs: number;
   readonly maxRetries: number;
   readonly timeoutMs: number;
-  readonly optionNames: { readonly maxWait: string; readonly timeout: string };
+  readonly optionNames: { readonly maxWait: string; readonly timeout: string; readonly proxy: string };
 }
 
 export interface HttpClientOptions {

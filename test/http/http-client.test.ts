@@ -69,7 +69,7 @@ function scripted(steps: readonly Step[], options: Options = {}) {
     maxWaitMs,
     maxRetries,
     timeoutMs: 30_000,
-    optionNames: { maxWait: '--max-wait', timeout: '--timeout' },
+    optionNames: { maxWait: '--max-wait', timeout: '--timeout', proxy: 'HTTPS_PROXY' },
   };
   const onWait = (wait: HttpWait | undefined): void => void waits.push(wait);
   const sender = new HttpClient({

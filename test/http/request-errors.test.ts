@@ -36,7 +36,8 @@ test.each([
 );
 
 const LATER = 'try again later';
-const PROXY = 'correct HTTPS_PROXY';
+const PROXY = 'correct https_proxy';
+const NAMES = { maxWait: '--max-wait', timeout: '--timeout', proxy: 'https_proxy' };
 
 test.each<[TransportErrorReason, head: HttpResponse | undefined, kind: string, hint: string | undefined]>([
   ['connect', undefined, 'network', 'check the connection'],
@@ -48,16 +49,16 @@ test.each<[TransportErrorReason, head: HttpResponse | undefined, kind: string, h
   ['proxy', undefined, 'network', PROXY],
   ['proxy-refused', undefined, 'network', PROXY],
   ['proxy-denied', undefined, 'network', 'ask the operator of the proxy to allow this host'],
-  ['proxy-auth', undefined, 'auth', 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT'],
+  ['proxy-auth', undefined, 'auth', 'set https_proxy to http://USER:PASSWORD@HOST:PORT'],
 ])('a read that ends with the failure "%s" (response %j) is an error of kind %s', (reason, head, kind, hint) => {
   const failure = new TransportError(reason, true, 'it\u001b failed', head);
-  const error = attemptError(read, failure, new AbortController().signal, '--timeout');
+  const error = attemptError(read, failure, new AbortController().signal, NAMES);
   expect(error).toMatchObject({ kind, message: 'it␛ failed', hint, cause: failure });
 });
 
 test.each(['EAI_AGAIN', 'ENETUNREACH'])('after %s, the hint is to check the network connection', (code) => {
   const failure = new TransportError('connect', false, 'x', undefined, code);
-  const error = attemptError(read, failure, new AbortController().signal, '--timeout');
+  const error = attemptError(read, failure, new AbortController().signal, NAMES);
   expect(error).toMatchObject({ kind: 'network', hint: "check this machine's network connection" });
 });
 

@@ -19,7 +19,7 @@ class AskedLedger extends Ledger {
 function open(maxWaitMs: number) {
   const clock = FakeClock.manual();
   const ledger = new AskedLedger({ stateDir: tempDir(), baseUrl: 'test', key: 'test-key', clock });
-  const limits = { maxWaitMs, maxRetries: 0, timeoutMs: 0, optionNames: { maxWait: '', timeout: '' } };
+  const limits = { maxWaitMs, maxRetries: 0, timeoutMs: 0, optionNames: { maxWait: '', timeout: '', proxy: '' } };
   const transport = { send: () => Promise.reject(new Error('unused')), close: async () => undefined };
   const { signal } = new AbortController();
   const waits: (HttpWait | undefined)[] = [];

@@ -122,7 +122,7 @@ export async function simulate(options: Simulation) {
         maxWaitMs: options.maxWaitMs ?? 86_400_000,
         maxRetries: options.lose ? 30 : 4,
         timeoutMs: 30_000,
-        optionNames: { maxWait: '--max-wait', timeout: '--timeout' },
+        optionNames: { maxWait: '--max-wait', timeout: '--timeout', proxy: 'HTTPS_PROXY' },
       },
     });
   const senders = Array.from({ length: options.processes }, (_, index) => startClient(index));
