@@ -29,8 +29,9 @@ export async function runKeyCommand(commandLine: string, source: string, context
   const { clock, signal, redactor, platform } = context;
   // Messages name the program only: its arguments may contain a token.
   const name = `key command \`${escapeControls(program)}\``;
-  const inShell = `use ${platform === 'win32' ? 'cmd /c COMMAND' : "sh -c 'COMMAND'"} to run it in a shell`;
-  const hint = needsShell(commandLine) ? inShell : correct(source);
+  const inShell = `use \`${platform === 'win32' ? 'cmd /c COMMAND' : "sh -c 'COMMAND'"}\` to run it in a shell`;
+  const hint = needsShell(commandLine) ? inShell : `correct ${source}`;
+  const outputHint = needsShell(commandLine) ? inShell : `correct ${source} so that it prints only the API key`;
   const failed = (why: string, action = hint) => new PetstoreError('auth', `${name} failed (${why})`, { hint: action });
   const notStarted = (error: unknown): PetstoreError => {
     const { code = '' } = error as NodeJS.ErrnoException;
@@ -60,8 +61,8 @@ export async function runKeyCommand(commandLine: string, source: string, context
     const shown = escapeControls(stderr(), '\n');
     if (shown !== '') await context.stderr.write(shown.endsWith('\n') ? shown : `${shown}\n`);
     if (failure !== undefined) throw failed(failure);
-    if (key === '') throw new PetstoreError('auth', `${name} printed nothing`, { hint });
-    return checkKey(key, name, { hint });
+    if (key === '') throw new PetstoreError('auth', `${name} printed nothing`, { hint: outputHint });
+    return checkKey(key, name, { hint: outputHint });
   } finally {
     ended.abort();
     child.kill('SIGKILL');
@@ -78,7 +79,7 @@ export function parseKeyCommand(commandLine: string, source: string): string[] {
   const words = parseArgsStringToArgv(commandLine);
   if (/^(?:[spr]k|sandbox)_/.test(words[0] ?? '')) throw misplacedKeyError(source);
   if (words.length > 0) return words;
-  throw new PetstoreError('auth', `${source} is empty`, { hint: correct(source) });
+  throw new PetstoreError('auth', `${source} is empty`, { hint: `set ${source} to a command that prints the API key` });
 }
 
 /** By the source of the key command. */
@@ -89,12 +90,8 @@ const HINTS_FOR_A_KEY = new Map([
 
 // The error must not contain the key.
 function misplacedKeyError(source: string): PetstoreError {
-  const hint = HINTS_FOR_A_KEY.get(source) ?? correct(source);
+  const hint = HINTS_FOR_A_KEY.get(source) ?? `correct ${source}`;
   return new PetstoreError('auth', `${source} looks like an API key`, { hint });
-}
-
-function correct(source: string): string {
-  return `correct ${source} so that it prints only the API key`;
 }
 
 // Whether the command line uses the syntax of a shell, but does not name one.

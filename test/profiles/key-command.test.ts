@@ -71,29 +71,50 @@ test.runIf(hasShell)('a background process that keeps stdout open does not delay
   process.kill(Number(pid));
 });
 
+const CORRECT = 'correct the key command from profile "production"';
+const PRINT_KEY = `${CORRECT} so that it prints only the API key`;
+const SET = 'set the key command from profile "production" to a command that prints the API key';
+
 test.each([
-  ['exits with 7', script('process.exit(7)'), /^key command `[^` ]*node[^` ]*` failed \(exit code 7\)$/],
-  ['does not exist', 'no-such-program --token abc', /^key command `no-such-program` failed \(command not found\)$/],
+  ['exits with 7', script('process.exit(7)'), /^key command `[^` ]*node[^` ]*` failed \(exit code 7\)$/, CORRECT],
+  [
+    'does not exist',
+    'no-such-program --token abc',
+    /^key command `no-such-program` failed \(command not found\)$/,
+    CORRECT,
+  ],
   [
     'cannot be started',
     `${import.meta.filename}/x`,
     /^key command `\S*` failed \((?:not a directory|command not found)\)$/,
+    CORRECT,
   ],
-  ['prints no key', script(''), /^key command `\S*` printed nothing$/],
-  ['prints a space', script('console.log("a key")'), /^the API key from key command `\S*` contains a space/],
-  ['is empty', ' ', /^the key command from profile "production" is empty$/],
-  ['is a key', 'pk_live_0123456789abcdef', /^the key command from profile "production" looks like an API key$/],
-  ['may be a key', 'Abc0123456789abcdef', /^the key command from profile "production" looks like an API key$/],
-])('a key command that %s causes an auth error that names at most the program', async (_what, commandLine, message) => {
-  const hint = 'correct the key command from profile "production" so that it prints only the API key';
-  await expect(run(commandLine)).rejects.toMatchObject({ kind: 'auth', message: expect.stringMatching(message), hint });
-});
+  ['prints no key', script(''), /^key command `\S*` printed nothing$/, PRINT_KEY],
+  ['prints a space', script('console.log("a key")'), /^the API key from key command `\S*` contains a space/, PRINT_KEY],
+  ['is empty', ' ', /^the key command from profile "production" is empty$/, SET],
+  [
+    'is a key',
+    'pk_live_0123456789abcdef',
+    /^the key command from profile "production" looks like an API key$/,
+    CORRECT,
+  ],
+  ['may be a key', 'Abc0123456789abcdef', /^the key command from profile "production" looks like an API key$/, CORRECT],
+])(
+  'a key command that %s causes an auth error that names at most the program',
+  async (_what, commandLine, message, hint) => {
+    await expect(run(commandLine)).rejects.toMatchObject({
+      kind: 'auth',
+      message: expect.stringMatching(message),
+      hint,
+    });
+  },
+);
 
 test.each([
-  ['no-such-program --x', 'win32', 'use cmd /c COMMAND to run it in a shell'],
-  [`${node} -p "'a key'" | cat`, 'linux', "use sh -c 'COMMAND' to run it in a shell"],
+  ['no-such-program --x', 'win32', 'use `cmd /c COMMAND` to run it in a shell'],
+  [`${node} -p "'a key'" | cat`, 'linux', "use `sh -c 'COMMAND'` to run it in a shell"],
   ['pk_live_0123456789abcdef', 'linux', 'set PETSTORE_API_KEY to the key'],
-  ["sh -c 'exit 1 | false'", 'linux', 'correct PETSTORE_API_KEY_COMMAND so that it prints only the API key'],
+  ["sh -c 'exit 1 | false'", 'linux', 'correct PETSTORE_API_KEY_COMMAND'],
 ])('the hint after the key command %j on %s is to %s', async (line, platform, hint) => {
   const context = world([], { platform });
   await expect(runKeyCommand(line, 'PETSTORE_API_KEY_COMMAND', context)).rejects.toMatchObject({ hint });
