@@ -37,11 +37,11 @@ const doctorAction: Action<object, readonly Check[]> = {
     let failedCheck: string | undefined;
     for (const { label, test, dependsOnPrevious, uses = [] } of checkDefinitions(session)) {
       const isSkipped = dependsOnPrevious && failedCheck !== undefined;
-      const result = isSkipped ? skipped(`${failedCheck} failed`) : await runCheck(test, session);
+      const result = isSkipped ? skipped(`check "${failedCheck}" failed`) : await runCheck(test, session);
       const kind = result.failure?.kind;
       const cause = kind && checks.find((one) => uses.includes(one.label) && one.failure?.kind === kind);
       const id = label.toLowerCase().replace(' ', '_');
-      const check: Check = { id, label, ...(cause ? skipped(`${cause.label} failed`) : result) };
+      const check: Check = { id, label, ...(cause ? skipped(`check "${cause.label}" failed`) : result) };
       if (kind && dependsOnPrevious) failedCheck = cause?.label ?? label;
       checks.push(check);
       // Printed here, because a later check may take long.

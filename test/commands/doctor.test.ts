@@ -56,7 +56,11 @@ test('doctor --json prints the checks of a healthy setup with documented ids, an
 const unknownHost = () => at('https://nowhere.invalid/v1');
 const withState = (url: string) => ({ ...at(url), PETSTORE_STATE_URL: 'redis://127.0.0.1:9' });
 const named = (name: string) => () => ({ PETSTORE_PROFILE: name });
-const proxied = (proxy: string) => ({ ...at('https://pets.example/v1'), HTTPS_PROXY: proxy });
+const proxied = (proxy: string) => ({
+  ...at('https://pets.example/v1'),
+  https_proxy: proxy,
+  HTTPS_PROXY: 'http://unused',
+});
 const LOGIN = 'run `petstore auth login -p production --url https://HOST/v1` to save a base URL and a key';
 const UNAUTHORIZED = { status: 401, body: { code: 'unauthorized', message: 'No.', status: 401 } };
 const NOT_FOUND = { status: 404, body: {} };
@@ -69,8 +73,15 @@ test.each<[...Row, response?: { readonly body: unknown; readonly status?: number
   ['a closed port', () => at('http://127.0.0.1:9/v1'), 6, 'connection', 'refused (TCP)', 'check the host and port'],
   ['an unknown host', unknownHost, 6, 'connection', 'host not found (DNS)', 'check the host name'],
   ['http in place of https', (url) => at(url.replace('http', 'https')), 6, 'connection', ' (TLS)', 'serves https'],
-  ['a closed proxy', () => proxied('http://ann:sk_secret_@127.0.0.1:9'), 6, 'connection', 'proxy 127.0.0.1:9', ''],
-  ['an invalid proxy', () => proxied('ftp://proxy'), 2, 'proxy', 'HTTPS_PROXY', ''],
+  [
+    'a closed proxy',
+    () => proxied('http://ann:sk_secret_@127.0.0.1:9'),
+    6,
+    'connection',
+    'proxy 127.0.0.1:9',
+    'correct https_proxy',
+  ],
+  ['an invalid proxy', () => proxied('ftp://proxy'), 2, 'proxy', 'https_proxy', ''],
   ['a rejected key', at, 3, 'api_key', 'No.', 'PETSTORE_API_KEY', UNAUTHORIZED],
   ['a wrong path', at, 4, 'connection', '404', 'correct PETSTORE_BASE_URL', NOT_FOUND],
   ['a saved wrong path', () => KEY, 4, 'connection', '404', LOGIN, NOT_FOUND],
@@ -100,7 +111,7 @@ test('doctor reports config and state directories that cannot be used once each,
   const hints = failed.map(({ id, hint }) => [id, hint]);
   const hint = (id: string) => [id, `set PETSTORE_${id.toUpperCase()}_DIR to a directory that you can write to`];
   expect([code, hints]).toEqual([9, [hint('config'), hint('state')]]);
-  expect(of('profile')).toMatchObject({ status: 'skipped', detail: 'Config failed' });
+  expect(of('profile')).toMatchObject({ status: 'skipped', detail: 'check "Config" failed' });
 });
 
 test('doctor with an active sandbox reports a broken state directory once', async () => {
@@ -108,7 +119,7 @@ test('doctor with an active sandbox reports a broken state directory once', asyn
   writeFileSync(join(dir, 'file'), '');
   const { failed, of } = await doctor({ PETSTORE_STATE_DIR: join(dir, 'file', 'state') }, [], dir);
   expect(failed.map(({ id }) => id)).toEqual(['state']);
-  expect(of('connection')).toMatchObject({ status: 'skipped', detail: 'State failed' });
+  expect(of('connection')).toMatchObject({ status: 'skipped', detail: 'check "State" failed' });
 });
 
 test('doctor prints each row when its check has ended', async () => {
