@@ -1,6 +1,7 @@
 // Checks the values of options, and the options of the library at run time: JavaScript callers may misspell them.
 import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
+import { formatNumber } from './format.ts';
 
 /**
  * @param of whose options they are, for messages
@@ -32,7 +33,7 @@ export function checkWholeNumber(value: unknown, name: string, least: number, mo
   const isScalar = typeof value === 'number' || typeof value === 'string';
   const number = isScalar && /^\d{1,10}$/.test(String(value)) ? Number(value) : Number.NaN;
   if (number >= least && number <= most) return number;
-  throw invalidValueError(value, name, `use a whole number from ${least} to ${most}`, 'number');
+  throw invalidValueError(value, name, `use a whole number from ${least} to ${formatNumber(most)}`, 'number');
 }
 
 /** The error of an option with an unusable value, or with an unusable part: `what`. */

@@ -1,6 +1,7 @@
 // Prints each attempt for --verbose: request, response, headers and duration, but no keys or query values.
 import type { Clock } from '../clock.ts';
 import { escapeControls } from '../escape.ts';
+import { formatCount } from '../format.ts';
 import type { HttpHeaders, HttpResponse, Transport } from './types.ts';
 import { TransportError } from './types.ts';
 
@@ -19,10 +20,10 @@ export function withTracing(
       print(`> ${request.method} ${baseUrl}${withoutQueryValues(request.path)}`);
       print('> authorization: Bearer [redacted]');
       if (request.body !== undefined)
-        print(`> content-type: application/json (${Buffer.byteLength(request.body)} bytes)`);
+        print(`> content-type: application/json (${formatCount(Buffer.byteLength(request.body), 'byte')})`);
       try {
         const response = await transport.send(request, options);
-        print(`< ${response.status} in ${elapsed()}, ${response.body.length} bytes`);
+        print(`< ${response.status} in ${elapsed()}, ${formatCount(response.body.length, 'byte')}`);
         for (const line of [...headerLines(response.headers), ...errorBodyLines(response)]) print(line);
         return response;
       } catch (error) {

@@ -1,6 +1,7 @@
 // The rules for base URLs (https, or http on loopback, ending in /v1) and API keys (printable ASCII without spaces).
 import type { Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
+import { formatNumber } from '../format.ts';
 
 export interface BaseUrl {
   readonly url: string;
@@ -75,7 +76,7 @@ export function checkKey(key: unknown, source = '', hint?: Hint): string {
 
 function keyProblem(key: string): string | undefined {
   if (key === '') return 'is empty';
-  if (key.length > MAX_KEY_LENGTH) return `is longer than ${MAX_KEY_LENGTH} characters`;
+  if (key.length > MAX_KEY_LENGTH) return `is longer than ${formatNumber(MAX_KEY_LENGTH)} characters`;
   if (/[ \t\r\n]/.test(key)) return 'contains a space, tab or line break';
   return /[^\x21-\x7e]/.test(key) ? 'contains a control or non-ASCII character' : undefined;
 }

@@ -59,7 +59,7 @@ async function readNewCategory(request: IncomingMessage): Promise<CategoryInput>
   } catch {
     throw new HttpError(400, 'invalid_json', 'the body is incomplete');
   }
-  if (size > MAX_BODY_BYTES) throw new HttpError(413, 'body_too_large', `the body exceeds ${MAX_BODY_BYTES} bytes`);
+  if (size > MAX_BODY_BYTES) throw new HttpError(413, 'body_too_large', 'the body exceeds 1 MiB');
   return toNewCategory(parse(Buffer.concat(chunks)));
 }
 

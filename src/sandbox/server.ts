@@ -7,6 +7,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
 import { isSystemError, PetstoreError, systemError, systemReason } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
+import { formatCount } from '../format.ts';
 import type { FaultKind } from './faults.ts';
 import { drawFaultPlan, seededRandom } from './faults.ts';
 import { inMemoryUrls } from './in-memory.ts';
@@ -172,7 +173,7 @@ class Service {
     const message =
       rejection === 'key_banned'
         ? 'this key is temporarily banned because it sent requests before Retry-After had passed'
-        : `the limit of ${quota.limit} request${quota.limit === 1 ? '' : 's'} is reached`;
+        : `the limit of ${formatCount(quota.limit, 'request')} is reached`;
     throw new HttpError(429, rejection, message, retryAfterHeader(retryAfter, quota.resetAt, now));
   }
 }

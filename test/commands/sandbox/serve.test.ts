@@ -110,7 +110,7 @@ test('`sandbox --reset` on a busy port is a usage error with the hint --port 0, 
 });
 
 test.each([
-  ['--port 65536', 'invalid number "65536" for --port', 'use a whole number from 0 to 65535'],
+  ['--port 65536', 'invalid number "65536" for --port', 'use a whole number from 0 to 65,535'],
   ['--limit 5', 'invalid value "5" for --limit', 'use REQUESTS/DURATION, for example 60/1m, 1000/1d or 60/6s'],
   ['--key k1 k2', 'unexpected argument "k2"', 'quote a value that contains spaces'],
   ['--fault 500:200', 'invalid percentage "200" for --fault', 'use a number from 0 to 100, for example 500:10'],
