@@ -96,7 +96,7 @@ export function createProgram(context: Context): Program {
   addGlobalOptions(program);
   program
     .optionsGroup('Options:')
-    .description('Command-line client for the pet store API: list and create pet categories.')
+    .description('Client for the pet store API: list, get, create and import pet categories')
     .option('-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .showSuggestionAfterError(false)

@@ -10,7 +10,7 @@ export const importCommand = (): PetstoreCommand =>
     .option('--delimiter <char>', 'field separator of a CSV file (default: detected among comma, semicolon, tab and |)')
     .option(
       '--encoding <name>',
-      'text encoding of the file, for example windows-1252 (default: UTF-8; UTF-16 if the file has a byte order mark)',
+      'text encoding of the file, for example windows-1252 (default: UTF-8); a byte order mark overrides it',
     )
     .option('--ignore-extra', 'ignore columns and fields other than name and description', false)
     .option('--map <name=column>', 'read the name or the description from this column; repeatable', collect)
@@ -21,7 +21,7 @@ export const importCommand = (): PetstoreCommand =>
       notes: `A file has at most 64 MiB and 500,000 rows, and is checked completely before anything is sent. Rows whose names
 exist are skipped, so you can run the same command again after Ctrl-C or a crash, or after you edit the file. A row
 that repeats a name is skipped, with a warning; if the descriptions differ, the file is rejected. Only one import
-runs at a time; a second one waits.`,
+per base URL runs at a time; a second one waits.`,
       output: `the number of created, skipped, failed and unknown rows, and a table of those that failed or are unknown. With
 --json, one document with "created", "skipped", "failed", "unknown" and "pending", printed whenever something was sent.`,
       exitCodes: CHANGE_ERRORS,
