@@ -131,7 +131,7 @@ function error(message: string, hint: string): PetstoreError {
 }
 
 function didYouMean(word: string): string {
-  return `did you mean \`${word}\`?`;
+  return `did you mean ${word.startsWith('-') ? word : `\`${word}\``}?`;
 }
 
 function see(command: Command): string {

@@ -178,7 +178,7 @@ test.each<[...Row, again: string]>([
     () => write('my dog.json', '{"name":"dog"}'),
     "api POST categories -d '@my dog.json'",
     2,
-    "to read the body from a file, use `--input 'my dog.json'`",
+    "to read the body from a file, use --input 'my dog.json'",
     "api POST categories --input 'my dog.json'",
   ],
 ])('the command line that the hint about %s asks for succeeds', async (...row) => {

@@ -58,7 +58,7 @@ test.each([
   [['categories', 'import', 'test-data'], '"test-data"'],
   [['categories', 'import', 'exports/species-of-2024-01-31.csv'], 'exports/species-of-2024-01-31.csv'],
   [['categories', 'import', 'sk_animals.csv'], 'sk_animals.csv'],
-  [['categories', 'list', '--serch=cats'], 'did you mean `--search`?'],
+  [['categories', 'list', '--serch=cats'], 'did you mean --search?'],
 ])('the error quotes %j in full because it contains no key', async (args, words) => {
   const { code, err } = await inProcess(args, { stdin: '' });
   expect(code).toBe(2);

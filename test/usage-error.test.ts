@@ -31,13 +31,13 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string])[] 
     see('categories '),
   ],
   ['categories', 'missing subcommand after `petstore categories`', 'use list, get, create or import'],
-  ['categories list --serach x', 'unknown option "--serach"', meant('--search')],
-  ['categories create --nam dog', 'unknown option "--nam"', meant('--name')],
-  ['categories create --descr x', 'unknown option "--descr"', meant('--description')],
-  ['categories create -p staging --quit', 'unknown option "--quit"', meant('--quiet')],
+  ['categories list --serach x', 'unknown option "--serach"', 'did you mean --search?'],
+  ['categories create --nam dog', 'unknown option "--nam"', 'did you mean --name?'],
+  ['categories create --descr x', 'unknown option "--descr"', 'did you mean --description?'],
+  ['categories create -p staging --quit', 'unknown option "--quit"', 'did you mean --quiet?'],
   ['categories create --bogus', 'unknown option "--bogus"', see('categories create ')],
-  ['-profile staging categories list', 'unknown option "-profile"', meant('--profile')],
-  ['categories create -name dog', 'unknown option "-name"', meant('--name')],
+  ['-profile staging categories list', 'unknown option "-profile"', 'did you mean --profile?'],
+  ['categories create -name dog', 'unknown option "-name"', 'did you mean --name?'],
   ['quota --json=true', '--json takes no value', 'use --json alone'],
   ['categories list --search', '--search needs a value', see('categories list ')],
   ['categories list --max-wait', '--max-wait needs a value', 'use a duration such as 30s or 2m'],
@@ -84,7 +84,7 @@ test.each(ROWS)('`petstore %s` is a usage error: %s', async (line, message, hint
 });
 
 const suggestions = ROWS.flatMap(([line, , hint]) => {
-  const name = /^did you mean `(.*)`\?$/.exec(hint)?.[1];
+  const name = /^did you mean `?(.*?)`?\?$/.exec(hint)?.[1];
   return name ? [[line, name] as const] : [];
 });
 

@@ -74,7 +74,7 @@ async function readBody({ context }: Session, { data, input }: CallOptions): Pro
 
 function dataHint(data: string, context: Context): string {
   const file = /^@(.+)/s.exec(data)?.[1];
-  if (file) return `to read the body from a file, use \`--input ${quoteForShell(file, context)}\``;
+  if (file) return `to read the body from a file, use --input ${quoteForShell(file, context)}`;
   return context.platform === 'win32'
     ? 'use --input FILE, since Windows shells treat quotes differently'
     : `quote the JSON, for example --data '{"name":"dog"}'`;

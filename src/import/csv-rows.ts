@@ -101,7 +101,7 @@ function parseDelimiter(typed: string | undefined): string | undefined {
 
 function parseMap(typed: readonly string[] = []): ReadonlyMap<Field, string> {
   const map = new Map<Field, string>();
-  const hint = 'use `--map name=COLUMN` or `--map description=COLUMN`';
+  const hint = 'use --map name=COLUMN or --map description=COLUMN';
   for (const mapping of typed) {
     const [, field, column = ''] = /^(name|description)=(.+)$/s.exec(mapping) ?? [];
     if (field === undefined) throw invalidValueError(mapping, '--map', hint);
@@ -154,13 +154,13 @@ function hintForHeader(columns: readonly string[], { delimiter }: RowOptions): s
   if (others.length === 0 && delimiter) return 'check --delimiter, or omit it to detect the delimiter';
   if (others.length === 0 && /name\b.*\W|\W.*\bname/i.test(only)) return 'use --delimiter to set the field separator';
   const misspelled = columns.find((column) => /^\w+$/.test(column) && closestMatch('name', [column.toLowerCase()]));
-  if (misspelled) return `use \`--map name=${misspelled}\``;
+  if (misspelled) return `use --map name=${misspelled}`;
   if (columns.some(isUsual)) return mapHint('name');
   return 'does the file have a header line? If not, add one with a column "name"';
 }
 
 function mapHint(field: Field): string {
-  return `choose the column with \`--map ${field}=COLUMN\``;
+  return `choose the column with --map ${field}=COLUMN`;
 }
 
 function isUsual(column: string): boolean {

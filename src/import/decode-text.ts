@@ -29,7 +29,7 @@ const BYTE_ORDER_MARKS: Readonly<Record<string, string>> = { efbb: 'utf-8', fffe
 /**
  * A byte order mark overrides `--encoding`.
  * @returns the text without a byte order mark
- * @throws PetstoreError `usage` if the bytes are no text, or no text in this encoding
+ * @throws PetstoreError `usage` if the bytes are not text, or not in this encoding
  */
 export function decodeText({ bytes, label }: InputFile, validator: RowValidator): string {
   const typed = validator.options.encoding;
@@ -71,5 +71,5 @@ function hintFor(start: string, marked: string | undefined, typed: string | unde
   if (marked) return SAVE_AS_UTF8;
   if (typed) return 'check --encoding';
   if (/^..00/.test(start)) return 'use --encoding utf-16le';
-  return start.startsWith('00') ? 'use --encoding utf-16be' : 'use --encoding, for example `--encoding windows-1252`';
+  return start.startsWith('00') ? 'use --encoding utf-16be' : 'use --encoding, for example --encoding windows-1252';
 }

@@ -195,7 +195,7 @@ const SAVE_AS_UTF8 = 'save the file as UTF-8 (in Excel: "CSV UTF-8")';
 const SAVE_AS_CSV = 'save the sheet as CSV (in Excel: "CSV UTF-8")';
 const DECOMPRESS = 'decompress the file first';
 const BADLY_ENCODED = ', line 3: the text is not valid UTF-8';
-const USE_ENCODING = 'use --encoding, for example `--encoding windows-1252`';
+const USE_ENCODING = 'use --encoding, for example --encoding windows-1252';
 
 test.each<[string, Buffer, string, string]>([
   ['Windows-1252', latin1(`name\na\n${'é\n'.repeat(200)}`), BADLY_ENCODED, USE_ENCODING],
@@ -213,17 +213,17 @@ test.each<[string, Buffer, string, string]>([
   expect(error.details.problems?.map((problem) => `${problem.line}`)).toEqual(line && [line]);
 });
 
-const CHOOSE = 'choose the column with `--map name=COLUMN`';
+const CHOOSE = 'choose the column with --map name=COLUMN';
 const ASK = 'does the file have a header line? If not, add one with a column "name"';
 
 const CHECK = 'check --delimiter, or omit it to detect the delimiter';
-const DESCRIPTION = 'choose the column with `--map description=COLUMN`';
+const DESCRIPTION = 'choose the column with --map description=COLUMN';
 
 test.each<[header: string, Given, string, string]>([
   ['Art;Text', {}, 'no column "name"; found "Art", "Text"', CHOOSE],
   ['Art des Tiers;x', {}, 'no column "name"; found "Art des Tiers", "x"', CHOOSE],
   ['dog', {}, 'no column "name"; found "dog"', ASK],
-  ['Nmae;Text', {}, 'no column "name"; found "Nmae", "Text"', 'use `--map name=Nmae`'],
+  ['Nmae;Text', {}, 'no column "name"; found "Nmae", "Text"', 'use --map name=Nmae'],
   ['dog,brown', {}, 'no column "name"; found "dog", "brown"', ASK],
   ['name,description', { delimiter: ';' }, 'no column "name"; found "name,description"', CHECK],
   ['name^text', {}, 'no column "name"; found "name^text"', 'use --delimiter to set the field separator'],

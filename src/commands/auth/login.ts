@@ -88,7 +88,7 @@ const loginAction: Action<LoginOptions, LoginResult> = {
     json: ({ activated: _, ...document }) => document,
     text({ profile, url, key, keyCommand, verified, active, activated }) {
       const what = keyCommand === undefined ? `key ${key}` : `key command \`${escapeControls(keyCommand)}\``;
-      const use = `To use it, add \`-p ${profile}\` or run \`petstore auth switch ${profile}\``;
+      const use = `To use it, add -p ${profile} or run \`petstore auth switch ${profile}\``;
       return [
         `Saved ${what} for profile "${profile}" (${url})${verified ? '' : ', not verified'}\n`,
         active ? `Profile "${profile}" is ${activated ? 'now ' : ''}active\n` : `${use}\n`,

@@ -104,7 +104,7 @@ test('auth login replaces the key and keeps the saved URL, unless --url is given
   expect(service.requests).toHaveLength(2);
 });
 
-const TO_USE = expect.stringContaining('To use it, add `-p farm` or run `petstore auth switch farm`');
+const TO_USE = expect.stringContaining('To use it, add -p farm or run `petstore auth switch farm`');
 
 test.each(['active', 'profile-production'])('auth login of a named profile ignores a damaged %s.json', async (name) => {
   await login(GOOD_KEY);
