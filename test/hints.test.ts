@@ -44,7 +44,11 @@ beforeEach(async () => {
   // The first profile with a key becomes the active one.
   await login();
 });
-afterEach(() => service.close());
+afterEach(() => {
+  service.close();
+  const names = created.map(({ name }) => name);
+  expect(names, 'no hint leads to a duplicate').toEqual([...new Set(names)]);
+});
 
 function login(options: readonly string[] = [], stdin = GOOD) {
   return inProcess(['auth', 'login', '-p', 'staging', '--url', service.url, ...options], { dir: at.dir, stdin });
@@ -62,18 +66,13 @@ const answer = (response: Override) => () => {
 const lose = answer((request) => (request.method === 'POST' && create(request) ? 'reset' : undefined));
 const print = (key: string) => () => write('print.cjs', `console.log('${key}')`);
 const printer = (): string => `'${process.execPath}' '${join(at.dir, 'print.cjs')}'`;
-const LIST = 'categories list -p staging';
-const LOOKUP =
-  "run `petstore categories list --search 'guinea pig' -p staging` to check whether the category exists before you retry";
-const CREATE = 'api POST categories -d \'{"name":"guinea pig"}\' -p staging';
-const nothing = (): void => undefined;
 
 const run = (words: string) => inProcess(parseArgv(words), { ...at, stdin: GOOD });
 
-/** What is wrong, the command line that fails for it, its exit code and its hint. */
-type Row = readonly [what: string, given: () => unknown, line: string, code: number, hint: string];
+/** A command line that fails in a situation, its exit code and its hint. */
+type Row = readonly [line: string, code: number, hint: string, given: () => unknown];
 
-async function fail([, given, line, code, hint]: Row): Promise<void> {
+async function fail(...[line, code, hint, given]: Row): Promise<void> {
   await Promise.all([given()].flat());
   const asJson = await inProcess([...parseArgv(line), '--json'], { ...at, stdin: '' });
   const lines = asJson.err.trim().split('\n');
@@ -87,169 +86,85 @@ async function fail([, given, line, code, hint]: Row): Promise<void> {
   expect([asJson, failed].map(({ out, err }) => out + err).join()).not.toMatch(/sk_secret_|\n\s+at /);
 }
 
-/** The command that the hint names, as a user would type it. */
-function commandIn(hint: string): string {
-  return /`petstore ([^`]+)`/.exec(hint)?.[1]?.replace('https://HOST/v1', service.url) ?? expect.unreachable(hint);
+/** Runs the command that the hint names, as a user would type it. */
+function follow(hint: string) {
+  const [, command] = /`petstore ([^`]+)`/.exec(hint) ?? expect.unreachable(hint);
+  return run((command ?? '').replace('https://HOST/v1', service.url));
 }
 
-function expectNoDuplicates(): void {
-  const names = created.map(({ name }) => name);
-  expect(names).toEqual([...new Set(names)]);
-}
+const nothing = (): void => undefined;
+const saveBadKey = () => [login(['--no-verify'], BAD), write('rows.csv', 'name\ndog\n')];
+const URL_AND_KEY = 'run `petstore auth login -p ci --url https://HOST/v1` to save a base URL and a key';
 
 test.each<Row>([
-  [
-    'a wrong key in the active profile',
-    () => [login(['--no-verify'], BAD), write('rows.csv', 'name\ndog\n')],
-    'categories import rows.csv --yes',
-    3,
-    'run `petstore auth login -p staging` to save a valid key',
-  ],
-  [
-    'a login without a base URL',
-    nothing,
-    'auth login -p ci',
-    3,
-    'run `petstore auth login -p ci --url https://HOST/v1` to save a base URL and a key',
-  ],
-  [
-    'an unknown profile',
-    nothing,
-    'quota -p nope',
-    2,
-    'run `petstore auth login -p nope --url https://HOST/v1` to create it',
-  ],
-])('after the command that the hint about %s names, the failed command succeeds', async (...row) => {
-  const [, , line, , hint] = row;
-  await fail(row);
-  expect(await run(commandIn(hint))).toMatchObject({ code: 0 });
+  ['categories import rows.csv --yes', 3, 'run `petstore auth login -p staging` to save a valid key', saveBadKey],
+  ['auth login -p ci', 3, URL_AND_KEY, nothing],
+  ['quota -p nope', 2, 'run `petstore auth login -p nope --url https://HOST/v1` to create it', nothing],
+])('`petstore %s` fails with %i, and succeeds after its hint is followed: %s', async (line, code, hint, given) => {
+  await fail(line, code, hint, given);
+  expect(await follow(hint)).toMatchObject({ code: 0 });
   expect(await run(line)).toMatchObject({ code: 0 });
-  expectNoDuplicates();
 });
 
 const setBadKey = set({ PETSTORE_API_KEY: BAD });
 const setGoodKey = set({ PETSTORE_API_KEY: GOOD });
+const saveCommand = () => [print(BAD)(), login(['--no-verify', '--key-command', printer()])];
+const setCommand = () => [print(BAD)(), set({ PETSTORE_API_KEY_COMMAND: printer() })()];
+const SAVED_COMMAND = 'make the key command from profile "staging" print a valid key';
+const setNoDirectory = () => [write('file', ''), setState('file/state')()];
+const STATE = 'set PETSTORE_STATE_DIR to a directory that you can write to';
 
-test.each<[...Row, follow: () => unknown]>([
-  ['a wrong PETSTORE_API_KEY', setBadKey, 'categories list', 3, 'set PETSTORE_API_KEY to a valid key', setGoodKey],
-  [
-    "a wrong key from the profile's key command",
-    () => [print(BAD)(), login(['--no-verify', '--key-command', printer()])],
-    'quota --refresh -p staging',
-    3,
-    'make the key command from profile "staging" print a valid key',
-    print(GOOD),
-  ],
-  [
-    'a wrong key from PETSTORE_API_KEY_COMMAND',
-    () => [print(BAD)(), set({ PETSTORE_API_KEY_COMMAND: printer() })()],
-    'api GET categories',
-    3,
-    'make PETSTORE_API_KEY_COMMAND print a valid key',
-    print(GOOD),
-  ],
-  [
-    'a state directory that cannot be created',
-    () => [write('file', ''), setState('file/state')()],
-    'categories list -p sandbox',
-    9,
-    'set PETSTORE_STATE_DIR to a directory that you can write to',
-    setState('new'),
-  ],
-])('after the action that the hint about %s names, the failed command succeeds', async (...row) => {
-  const [what, given, line, code, hint, follow] = row;
-  await fail([what, given, line, code, hint]);
-  await follow();
-  expect(await run(line)).toMatchObject({ code: 0 });
-});
+test.each<[...Row, act: () => unknown]>([
+  ['categories list', 3, 'set PETSTORE_API_KEY to a valid key', setBadKey, setGoodKey],
+  ['quota --refresh -p staging', 3, SAVED_COMMAND, saveCommand, print(GOOD)],
+  ['api GET categories', 3, 'make PETSTORE_API_KEY_COMMAND print a valid key', setCommand, print(GOOD)],
+  ['categories list -p sandbox', 9, STATE, setNoDirectory, setState('new')],
+])(
+  '`petstore %s` fails with %i, and succeeds after the action in its hint: %s',
+  async (line, code, hint, given, act) => {
+    await fail(line, code, hint, given);
+    act();
+    expect(await run(line)).toMatchObject({ code: 0 });
+  },
+);
+
+const writeBody = () => write('my dog.json', '{"name":"dog"}');
+const INPUT = "to read the body from a file, use --input 'my dog.json'";
 
 test.each<[...Row, again: string]>([
-  ['a mistyped profile', nothing, 'categories list -p stagin', 2, 'did you mean "staging"?', LIST],
-  [
-    'a path with the version',
-    nothing,
-    'api GET /v1/categories',
-    4,
-    'leave out /v1, in which the base URL ends',
-    'api GET /categories',
-  ],
-  [
-    'a body from a file',
-    () => write('my dog.json', '{"name":"dog"}'),
-    "api POST categories -d '@my dog.json'",
-    2,
-    "to read the body from a file, use --input 'my dog.json'",
-    "api POST categories --input 'my dog.json'",
-  ],
-])('the command line that the hint about %s asks for succeeds', async (...row) => {
-  const [what, given, line, code, hint, again] = row;
-  await fail([what, given, line, code, hint]);
+  ['api GET /v1/categories', 4, 'leave out /v1, in which the base URL ends', nothing, 'api GET /categories'],
+  ["api POST categories -d '@my dog.json'", 2, INPUT, writeBody, "api POST categories --input 'my dog.json'"],
+])('`petstore %s` fails with %i, and succeeds as its hint asks: %s', async (line, code, hint, given, again) => {
+  await fail(line, code, hint, given);
   expect(await run(again)).toMatchObject({ code: 0 });
-  expectNoDuplicates();
 });
 
+const LIST = 'categories list -p staging';
+const lookUp = (search: string): string =>
+  `run \`petstore categories list ${search} -p staging\` to check whether the category exists before you retry`;
+const PIG = lookUp("--search 'guinea pig'");
+const DELETE = 'run `petstore auth logout -p staging --delete` to delete the profile';
+const SWITCH = 'run `petstore auth switch production` to set the active profile again';
+const STATUS = 'run `petstore auth status -p staging` to check the base URL';
+const DOCTOR = 'run `petstore doctor -p staging` to check the connection';
+const REFUSED = /connection refused \(TCP\)\s+hint: check the host and port in the base URL/;
+const damageProfile = () => damage('profile-staging');
+const damageBoth = () => damage('profile-staging', 'active');
+const sendHtml = answer(() => ({ body: '<html>' }));
+const stopService = () => service.close();
+
 test.each<[...Row, shows: RegExp]>([
-  [
-    'a login to the sandbox',
-    nothing,
-    'auth login -p sandbox',
-    2,
-    'run `petstore categories list -p sandbox` to use it',
-    /No categories found/,
-  ],
-  [
-    'a damaged profile',
-    () => damage('profile-staging'),
-    LIST,
-    9,
-    'run `petstore auth logout -p staging --delete` to delete the profile',
-    /Deleted profile "staging"/,
-  ],
-  [
-    'a damaged active.json beside a damaged profile',
-    () => damage('profile-staging', 'active'),
-    'auth status',
-    9,
-    'run `petstore auth switch production` to set the active profile again',
-    /Profile "production" is now active/,
-  ],
-  [
-    'a create whose response is lost',
-    lose,
-    "categories create --name 'guinea pig' -p staging",
-    8,
-    LOOKUP,
-    /guinea pig/,
-  ],
-  [
-    'a create of a name like an option whose response is lost',
-    lose,
-    'categories create --name=-q -p staging',
-    8,
-    'run `petstore categories list --search=-q -p staging` to check whether the category exists before you retry',
-    /1 +-q/,
-  ],
-  ['a raw create whose response is lost', lose, CREATE, 8, LOOKUP, /guinea pig/],
-  [
-    'an unreachable service',
-    () => service.close(),
-    `${LIST} --max-retries 0`,
-    6,
-    'run `petstore doctor -p staging` to check the connection',
-    /connection refused \(TCP\)\s+hint: check the host and port in the base URL/,
-  ],
-  [
-    'an HTML page instead of a list',
-    answer(() => ({ body: '<html>' })),
-    LIST,
-    7,
-    'run `petstore auth status -p staging` to check the base URL',
-    /staging +http:\/\/127.0.0.1:\d+\/v1/,
-  ],
-])('the command that the hint about %s names shows the cause', async (...row) => {
-  const [what, given, line, code, hint, shows] = row;
-  await fail([what, given, line, code, hint]);
-  const { out, err } = await run(commandIn(hint));
+  ['auth login -p sandbox', 2, 'run `petstore categories list -p sandbox` to use it', nothing, /No categories found/],
+  [LIST, 9, DELETE, damageProfile, /Deleted profile "staging"/],
+  ['auth status', 9, SWITCH, damageBoth, /Profile "production" is now active/],
+  ["categories create --name 'guinea pig' -p staging", 8, PIG, lose, /guinea pig/],
+  ['categories create --name=-q -p staging', 8, lookUp('--search=-q'), lose, /1 +-q/],
+  ['api POST categories -d \'{"name":"guinea pig"}\' -p staging', 8, PIG, lose, /guinea pig/],
+  [`${LIST} --max-retries 0`, 6, DOCTOR, stopService, REFUSED],
+  [LIST, 7, STATUS, sendHtml, /staging +http:\/\/127.0.0.1:\d+\/v1/],
+])('`petstore %s` fails with %i, and the command in its hint shows the cause: %s', async (...row) => {
+  const [line, code, hint, given, shows] = row;
+  await fail(line, code, hint, given);
+  const { out, err } = await follow(hint);
   expect(out + err).toMatch(shows);
-  expectNoDuplicates();
 });
