@@ -23,8 +23,6 @@ test('a key is masked except for its last four characters, and a short one compl
 const SECRET = 'qZ7xK2mW9vB4nL8tR3yC6jH1';
 
 test.each([
-  [['auth', 'login', '--api-key=abc-defg-hij'], 'abc-defg', 'no option for the API key'],
-  [['categories', 'create', '--token=ab=cd-efg'], 'cd-efg', 'no option for the API key'],
   [['auth', 'status', '-p', 'sandbox_abcdefghijkl'], 'abcdefgh', 'available profiles: "production"'],
   [['auth', 'login', '-p', '550e8400-e29b-41d4'], '550e8400', 'looks like an API key'],
   [['categories', 'list', '-kabcdefghijklmnop'], 'abcdefgh', 'unknown option'],
@@ -32,14 +30,8 @@ test.each([
   [['categories', 'import', 'keys/sk_live_abcd1234'], 'abcd1234', 'keys/[redacted]'],
   [['Bearer abcdef0123456789abcd'], 'abcdef01', 'unknown command'],
   [['key:abcdef0123456789abcd'], 'abcdef01', 'key:[redacted]'],
-  [
-    ['auth', 'login', SECRET],
-    SECRET,
-    'the profile name looks like an API key\nhint: pipe the key to `petstore auth login`',
-  ],
-  [['doctor', SECRET], SECRET, 'unexpected argument "[redacted]"'],
+  [['auth', 'login', SECRET], SECRET, 'looks like an API key\nhint: pipe the key to `petstore auth login`'],
   [['categories', 'list', '--timeout', SECRET], SECRET, 'invalid duration "[redacted]" for --timeout'],
-  [['api', SECRET, '/x'], SECRET, 'invalid value "[redacted]" for METHOD'],
   [['api', 'GET', `//${SECRET}`], SECRET, 'the path is a full URL'],
   [['api', 'GET', '/x', '--data', SECRET], SECRET, 'is not valid JSON'],
   [['auth', 'login', '--url', `https://user:${SECRET}@api.example/v1`], SECRET, 'https://HOST/v1'],
@@ -51,7 +43,6 @@ test.each([
 });
 
 test.each([
-  [['auth', 'switch', 'my-farm-in-europe'], '"my-farm-in-europe"'],
   [['auth', 'switch', 'petstore-prod'], '"petstore-prod"'],
   [['auth', 'switch', 'europe-west1-staging'], '"europe-west1-staging"'],
   [['auth', 'login', '-p', 'Test-Europe-2026-11-24'], '"Test-Europe-2026-11-24"'],

@@ -15,10 +15,8 @@ test.each<[string[], Record<string, string>, object]>([
   [[], ENV, { maxWait: 3_600_000, maxRetries: 0, timeout: 500, quiet: true }],
   [TYPED, ENV, { profile: 'production', maxWait: 3000, maxRetries: 7, quiet: true }],
   [TYPED, { PETSTORE_TIMEOUT: 'x' }, { profile: 'production', maxWait: 3000, maxRetries: 7 }],
-  [[], { PETSTORE_QUIET: '' }, {}],
   [[], { PETSTORE_QUIET: '0' }, {}],
   [[], { PETSTORE_QUIET: 'false' }, {}],
-  [['--json'], {}, { json: true, format: 'json' }],
   [['--format=json'], {}, { json: true, format: 'json' }],
   [['--json', '--format', 'json'], {}, { json: true, format: 'json' }],
 ])('the global options of %j with the environment %j are the defaults except %j', async (args, env, expected) => {
@@ -29,9 +27,6 @@ test.each<[string[], Record<string, string>, object]>([
 });
 
 test.each([
-  [['--max-wait', '-1s'], {}, 'invalid duration "-1s" for --max-wait'],
-  [['--timeout', '1e3'], {}, 'invalid duration "1e3" for --timeout'],
-  [['--timeout', '0'], {}, '--timeout must be greater than 0'],
   [['--timeout='], {}, 'invalid duration "" for --timeout'],
   [['--max-retries', '0x1'], {}, 'invalid number "0x1" for --max-retries'],
   [[], { PETSTORE_MAX_WAIT: 'soon' }, 'invalid duration "soon" for PETSTORE_MAX_WAIT'],

@@ -17,7 +17,6 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string])[] 
   ['list', 'unknown command "list"', meant('petstore categories list')],
   ['list-categories', 'unknown command "list-categories"', meant('petstore categories list')],
   ['categories:list', 'unknown command "categories:list"', meant('petstore categories list')],
-  ['create dog', 'unknown command "create"', meant('petstore categories create')],
   ['category create dog', 'unknown command "category"', meant('petstore categories create')],
   ['categories add dog', 'unknown command "add"', meant('petstore categories create')],
   ['whoami -p staging', 'unknown command "whoami"', meant('petstore auth status')],
@@ -33,7 +32,6 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string])[] 
   ['categories', 'missing subcommand after `petstore categories`', 'use list, get, create or import'],
   ['categories list --serach x', 'unknown option "--serach"', 'did you mean --search?'],
   ['categories create --nam dog', 'unknown option "--nam"', 'did you mean --name?'],
-  ['categories create --descr x', 'unknown option "--descr"', 'did you mean --description?'],
   ['categories create -p staging --quit', 'unknown option "--quit"', 'did you mean --quiet?'],
   ['categories create --bogus', 'unknown option "--bogus"', see('categories create ')],
   ['-profile staging categories list', 'unknown option "-profile"', 'did you mean --profile?'],
@@ -44,9 +42,8 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string])[] 
   ['categories list --format', '--format needs a value', 'use table, json, ndjson, csv or tsv'],
   ['categories list --profile', '--profile needs a value', see()],
   ['categories create', '--name is required', 'pass a name, for example --name dog'],
-  ['categories create --name ', '--name is empty', 'pass a name, for example --name dog'],
+  ['categories create --name \t', '--name is empty', 'pass a name, for example --name dog'],
   ['categories create dog --description x', '--name is required', 'use --name'],
-  ['categories create staging -p staging', '--name is required', 'use --name'],
   [
     'categories create --name dog Canis familiaris',
     'unexpected argument "Canis"',
@@ -68,7 +65,9 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string])[] 
   ['api POST x --data 1 --input -', '--data and --input cannot be combined', 'use one of them'],
   ['quota --max-wait foo', 'invalid duration "foo" for --max-wait', 'use a duration such as 500ms, 30s, 2m or 1h'],
   ['categories list --timeout 0', '--timeout must be greater than 0', 'use a value such as 30s'],
-  ['categories list --max-retries x', 'invalid number "x" for --max-retries', 'use a whole number from 0 to 999'],
+  ['sandbox --port 65536', 'invalid number "65536" for --port', 'use a whole number from 0 to 65,535'],
+  ['sandbox --limit 5', 'invalid value "5" for --limit', 'use REQUESTS/DURATION, for example 60/1m, 1000/1d or 60/6s'],
+  ['sandbox --fault 500:200', 'invalid percentage "200" for --fault', 'use a number from 0 to 100, for example 500:10'],
   ['auth login --key pk_live_0123456789abcdef', NO_KEY_OPTION, 'pipe the key to stdin'],
   ['auth login --api-key=abc-defg-hij', NO_KEY_OPTION, 'pipe the key to stdin'],
   ['auth login staging sk_live_0123456789abcdef', 'unexpected argument "[redacted]"', 'pipe the key to stdin'],
@@ -83,38 +82,34 @@ test.each(ROWS)('`petstore %s` is a usage error: %s', async (line, message, hint
   if (asJson) expect(JSON.parse(asJson.err)).toEqual({ error: { kind: 'usage', message, hint } });
 });
 
-const suggestions = ROWS.flatMap(([line, , hint]) => {
-  const name = /^did you mean `?(.*?)`?\?$/.exec(hint)?.[1];
+const SUGGESTIONS = ROWS.flatMap(([line, , hint]) => {
+  const [, name] = /^did you mean `?(?:petstore )?(.*?)`?\?$/.exec(hint) ?? [];
   return name ? [[line, name] as const] : [];
 });
 
-test.each(suggestions)('`petstore %s` is a usage error whose suggestion %s exists', async (line, name) => {
-  const words = name.startsWith('petstore ')
-    ? name.split(' ').slice(1)
-    : line.split(' ').filter((one) => /^[a-z]/.test(one));
-  expect(words).not.toEqual(line.split(' '));
-  const { code, out } = await inProcess([...words.filter((one) => !/^(?:staging|dog|x)$/.test(one)), '--help']);
-  expect(code).toBe(0);
-  if (name.startsWith('--')) expect(out).toContain(name);
+test.each(SUGGESTIONS)('the error of `petstore %s` suggests %s, which exists', async (line, name) => {
+  const words = (name.startsWith('--') ? line : name)
+    .split(' ')
+    .filter((word) => /^(?!staging|version)[a-z]/.test(word));
+  const { code, out } = await inProcess([...words, '--help']);
+  expect([code, out]).toEqual([0, expect.stringContaining(name)]);
 });
+
+const JSON_START = '{"error":{"kind":"usage","message":"';
 
 test.each([
-  ['quota --max-wait foo --json', 'invalid duration "foo" for --max-wait'],
-  ['quota --format xml --json', 'invalid value "xml" for --format'],
-  ['--format=json quota --max-retries', '--max-retries needs a value'],
-  ['-qv --format json foo', 'unknown command "foo"'],
-  ['categories create --name --json', '--name needs a value'],
-])('the usage error of `petstore %s` is JSON', async (line, message) => {
+  ['quota --max-wait foo --json', `${JSON_START}invalid duration `],
+  ['quota --format xml --json', `${JSON_START}invalid value `],
+  ['--format=json quota --max-retries', `${JSON_START}--max-retries needs a value"`],
+  ['-qv --format json foo', `${JSON_START}unknown command `],
+  ['categories create --name --json', `${JSON_START}--name needs a value"`],
+  // Here, --json is a value.
+  ['categories list -- --json', 'error: '],
+  ['categories create --name=--json extra', 'error: '],
+])('the usage error of `petstore %s` begins with %s', async (line, start) => {
   const { err } = await inProcess(line.split(' '));
-  expect(JSON.parse(err)).toMatchObject({ error: { kind: 'usage', message } });
+  expect(err.slice(0, start.length)).toBe(start);
 });
-
-test.each(['categories list -- --json', 'categories create --name=--json extra'])(
-  'the usage error of `petstore %s`, in which --json is a value, is text',
-  async (line) => {
-    expect((await inProcess(line.split(' '))).err).toMatch(/^error: /);
-  },
-);
 
 test.each(['categories import -yh', '-qh', 'api --input -h'])('`petstore %s` asks for help', async (line) => {
   const { code, out } = await inProcess(line.split(' '));
@@ -123,6 +118,5 @@ test.each(['categories import -yh', '-qh', 'api --input -h'])('`petstore %s` ask
 
 test('an argument with invalid UTF-8 is a usage error', async () => {
   const { code, out, err } = await inProcess(['categories', 'create', '--name', 'caf\ufffd', '-p', 'sandbox']);
-  expect({ code, out }).toEqual({ code: 2, out: '' });
-  expect(err).toContain('is not valid UTF-8');
+  expect([code, out, err]).toEqual([2, '', expect.stringContaining('is not valid UTF-8')]);
 });
