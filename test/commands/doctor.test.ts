@@ -13,13 +13,7 @@ import { hasStateServer, RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess, serving, world } from '../support/world.ts';
 
-interface Check {
-  readonly id: string;
-  readonly label: string;
-  readonly status: string;
-  readonly detail: string;
-  readonly hint?: string;
-}
+type Check = Record<'id' | 'label' | 'status' | 'detail', string> & { readonly hint?: string };
 
 const LISTED = { body: [] };
 
@@ -31,13 +25,13 @@ async function doctor(env: Record<string, string>, args: readonly string[] = [],
 }
 
 const KEY = { PETSTORE_API_KEY: 'sk_secret_0123456789abcdef' };
-
 const at = (url: string) => ({ ...KEY, PETSTORE_BASE_URL: url });
 
-function withFile(name: string, text: string): string {
+/** A directory with a private config directory of these files. */
+function withConfig(files: Readonly<Record<string, string>>): string {
   const dir = tempDir();
   mkdirSync(join(dir, 'config'), { mode: 0o700 });
-  writeFileSync(join(dir, 'config', name), text, { mode: 0o600 });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, 'config', name), text, { mode: 0o600 });
   return dir;
 }
 
@@ -54,14 +48,13 @@ test('doctor --json prints the checks of a healthy setup with documented ids, an
 });
 
 const unknownHost = () => at('https://nowhere.invalid/v1');
-const withState = (url: string) => ({ ...at(url), PETSTORE_STATE_URL: 'redis://127.0.0.1:9' });
+const withState = (state: string) => (url: string) => ({ ...at(url), PETSTORE_STATE_URL: state });
+const httpAsState = (url: string) => withState(url.replace('http', 'redis').replace('/v1', ''))(url);
 const named = (name: string) => () => ({ PETSTORE_PROFILE: name });
-const proxied = (proxy: string) => ({
-  ...at('https://pets.example/v1'),
-  https_proxy: proxy,
-  HTTPS_PROXY: 'http://unused',
-});
+const proxied = (url: string) => ({ ...at('https://a.example/v1'), https_proxy: url, HTTPS_PROXY: 'http://unused' });
+const closedProxy = () => proxied('http://ann:sk_secret_@127.0.0.1:9');
 const LOGIN = 'run `petstore auth login -p production --url https://HOST/v1` to save a base URL and a key';
+const START = 'start the state server, or correct PETSTORE_STATE_URL';
 const UNAUTHORIZED = { status: 401, body: { code: 'unauthorized', message: 'No.', status: 401 } };
 const NOT_FOUND = { status: 404, body: {} };
 
@@ -73,14 +66,7 @@ test.each<[...Row, response?: { readonly body: unknown; readonly status?: number
   ['a closed port', () => at('http://127.0.0.1:9/v1'), 6, 'connection', 'refused (TCP)', 'check the host and port'],
   ['an unknown host', unknownHost, 6, 'connection', 'host not found (DNS)', 'check the host name'],
   ['http in place of https', (url) => at(url.replace('http', 'https')), 6, 'connection', ' (TLS)', 'serves https'],
-  [
-    'a closed proxy',
-    () => proxied('http://ann:sk_secret_@127.0.0.1:9'),
-    6,
-    'connection',
-    'proxy 127.0.0.1:9',
-    'correct https_proxy',
-  ],
+  ['a closed proxy', closedProxy, 6, 'connection', 'proxy 127.0.0.1:9', 'correct https_proxy'],
   ['an invalid proxy', () => proxied('ftp://proxy'), 2, 'proxy', 'https_proxy', ''],
   ['a rejected key', at, 3, 'api_key', 'No.', 'PETSTORE_API_KEY', UNAUTHORIZED],
   ['a wrong path', at, 4, 'connection', '404', 'correct PETSTORE_BASE_URL', NOT_FOUND],
@@ -88,11 +74,12 @@ test.each<[...Row, response?: { readonly body: unknown; readonly status?: number
   ['a list of something else', at, 7, 'connection', '', '', { body: [{ id: 'x' }] }],
   ['an empty key and a saved URL', () => ({ PETSTORE_API_KEY: '' }), 3, 'api_key', 'is empty', ''],
   ['a damaged profile', named('staging'), 9, 'profile', 'profile-staging.json', ''],
-  ['a closed state server', withState, 9, 'state_server', '', 'start the state server, or correct PETSTORE_STATE_URL'],
+  ['a closed state server', withState('redis://127.0.0.1:9'), 9, 'state_server', '', START],
+  ['an HTTP server as state server', httpAsState, 9, 'state_server', '', 'correct PETSTORE_STATE_URL'],
 ])('doctor with %s reports one failed check', async (_what, env, exitCode, id, detail, hint, response) => {
   const { url } = await serving(() => response ?? LISTED);
-  const dir = withFile('profile-production.json', JSON.stringify({ url }));
-  writeFileSync(join(dir, 'config', 'profile-staging.json'), '{"key": "sk_secret_', { mode: 0o600 });
+  const damaged = '{"key": "sk_secret_';
+  const dir = withConfig({ 'profile-production.json': JSON.stringify({ url }), 'profile-staging.json': damaged });
   const { code, out, err, failed, checks, of } = await doctor({ ...env(url) }, [], dir);
   expect([code, failed.map((check) => check.id)]).toEqual([exitCode, [id]]);
   expect(of(id)?.detail).toContain(detail);
@@ -115,7 +102,7 @@ test('doctor reports config and state directories that cannot be used once each,
 });
 
 test('doctor with an active sandbox reports a broken state directory once', async () => {
-  const dir = withFile('active.json', '{"active":"sandbox"}');
+  const dir = withConfig({ 'active.json': '{"active":"sandbox"}' });
   writeFileSync(join(dir, 'file'), '');
   const { failed, of } = await doctor({ PETSTORE_STATE_DIR: join(dir, 'file', 'state') }, [], dir);
   expect(failed.map(({ id }) => id)).toEqual(['state']);
@@ -157,18 +144,12 @@ test.runIf(hasMounts)('doctor reports a full disk, with the hint to free disk sp
 });
 
 test.runIf(hasModes)('doctor warns of a directory that others can read, until its hint is followed', async () => {
-  const dir = withFile('profile-farm.json', '{}');
+  const dir = withConfig({ 'profile-farm.json': '{}' });
   chmodSync(join(dir, 'config'), 0o755);
   const hint = `run \`chmod -R go= ${join(dir, 'config')}\``;
   expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'warning', hint });
   chmodSync(join(dir, 'config'), 0o700);
   expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'ok' });
-});
-
-test('doctor with an HTTP server as state server hints to correct the URL rather than to start it', async () => {
-  const { env, port } = await serving(() => LISTED);
-  const { code, of } = await doctor({ ...env, PETSTORE_STATE_URL: `redis://127.0.0.1:${port}` });
-  expect([code, of('state_server')?.hint]).toEqual([9, 'correct PETSTORE_STATE_URL']);
 });
 
 test.runIf(hasStateServer)('doctor shows a state server, and warns if it may evict keys', async () => {

@@ -1,7 +1,7 @@
 // The exit codes in the help of each command are those that it ends with if something is wrong.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { describeCommands } from '../../src/commands/help.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { createProgram } from '../../src/program.ts';
@@ -11,29 +11,21 @@ import { tempDir } from '../support/temp-dir.ts';
 import type { WorldOptions } from '../support/world.ts';
 import { inProcess, world } from '../support/world.ts';
 
-let status = 200;
-let readsFail = true;
-let url = '';
 const KEY = 'sk_test_Abcdef0123456789';
-const REFUSED = 'http://127.0.0.1:1/v1';
+const NO_PORT = 'http://127.0.0.1:1/v1';
 
-beforeAll(async () => {
-  const service = await startHttpFake(({ method }) =>
-    method === 'GET' && !readsFail ? { body: [] } : errorResponse(status, 'code', 'No.', { 'retry-after': '60' }),
-  );
-  url = service.url;
-  return service.close;
+let fails = (_method: string): number | undefined => undefined;
+const service = await startHttpFake(({ method }) => {
+  const status = fails(method);
+  return status === undefined ? { body: [] } : errorResponse(status, 'code', 'No.', { 'retry-after': '60' });
 });
+afterAll(service.close);
 
 const interrupted = AbortSignal.abort(new PetstoreError('interrupted', 'interrupted', { exitCode: 130 }));
 
-/** Runs a command line in a situation that makes some commands fail. */
-type Situation = (line: string) => Promise<number>;
-
-async function codeOf(line: string, { env, ...options }: WorldOptions = {}, baseUrl = url): Promise<number> {
-  const words = line.split(' ').map((word) => (word === 'URL' ? baseUrl : word));
-  const { code } = await inProcess([...words, '--max-wait', '0', '--max-retries', '0'], {
-    env: { PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: KEY, ...env },
+async function codeOf(line: string, { env, ...options }: WorldOptions = {}, url = service.url): Promise<number> {
+  const { code } = await inProcess(`${line.replace('URL', url)} --max-wait 0 --max-retries 0`.split(' '), {
+    env: { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: KEY, ...env },
     stdin: line.includes('login') ? KEY : '{"name":"dog"}',
     clock: new FakeClock(),
     // The sandbox runs until it is interrupted.
@@ -43,26 +35,25 @@ async function codeOf(line: string, { env, ...options }: WorldOptions = {}, base
   return code;
 }
 
-const responds =
-  (code: number, toReads = true): Situation =>
-  (line) => {
-    status = code;
-    readsFail = toReads;
-    return codeOf(line);
-  };
-
 async function withoutDirectories(line: string): Promise<number> {
-  const dir = tempDir();
-  writeFileSync(join(dir, 'file'), '');
-  const broken = { PETSTORE_CONFIG_DIR: join(dir, 'file'), PETSTORE_STATE_DIR: join(dir, 'file') };
-  return codeOf(/auth|sandbox|completion/.test(line) ? line : `${line} -p production`, { env: broken });
+  const file = join(tempDir(), 'file');
+  writeFileSync(file, '');
+  const env = { PETSTORE_CONFIG_DIR: file, PETSTORE_STATE_DIR: file };
+  return codeOf(/auth|sandbox|completion/.test(line) ? line : `${line} -p production`, { env });
 }
 
-const SITUATIONS: readonly Situation[] = [
+/** Run a command line in a situation that makes some commands fail. */
+const SITUATIONS: readonly ((line: string) => Promise<number>)[] = [
   (line) => codeOf(`${line} --bogus`),
-  ...[302, 401, 403, 429, 500].map((code) => responds(code)),
-  responds(500, false),
-  (line) => codeOf(line, {}, REFUSED),
+  ...[302, 401, 403, 429, 500].map((status) => (line: string) => {
+    fails = () => status;
+    return codeOf(line);
+  }),
+  (line) => {
+    fails = (method) => (method === 'GET' ? undefined : 500);
+    return codeOf(line);
+  },
+  (line) => codeOf(line, {}, NO_PORT),
   withoutDirectories,
   (line) => codeOf(line, { signal: interrupted }),
 ];

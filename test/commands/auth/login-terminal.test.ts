@@ -5,7 +5,7 @@ import { afterAll, test as anyTest, expect } from 'vitest';
 import { hasPty } from '../../support/capabilities.ts';
 import { place } from '../../support/processes.ts';
 import { inShell, inTerminal } from '../../support/program.ts';
-import type { Step } from '../../support/terminal.ts';
+import type { Step, TerminalOptions } from '../../support/terminal.ts';
 import { GOOD_KEY, startService } from './service.ts';
 
 const test = anyTest.runIf(hasPty);
@@ -13,78 +13,61 @@ const test = anyTest.runIf(hasPty);
 const service = await startService();
 afterAll(service.close);
 
-const config = (dir: string): string[] => {
-  const directory = join(dir, 'config');
-  return fs.existsSync(directory)
-    ? fs.readdirSync(directory).map((name) => fs.readFileSync(join(directory, name), 'utf8'))
-    : [];
-};
+/** Logs in at a terminal; `saved` is the text of the config files afterwards. */
+async function login(line: string, steps: readonly Step[], options: TerminalOptions = {}) {
+  const at = place();
+  const run = await inTerminal(at, `auth login ${line}`.split(' '), { steps, ...options });
+  const config = join(at.dir, 'config');
+  const names = fs.existsSync(config) ? fs.readdirSync(config) : [];
+  return { ...run, saved: names.map((name) => fs.readFileSync(join(config, name), 'utf8')).join('') };
+}
+
+const typed = (after: string, text: string): Step => ({ after, send: `${text}\r` });
 
 test('a login on a terminal of unknown size reads the key from a hidden prompt, verifies it and saves it', async () => {
-  const at = place();
-  const run = await inTerminal(at, ['auth', 'login', '--url', service.url, '--json'], {
-    columns: 0,
-    rows: 0,
-    stdoutPiped: true,
-    steps: [{ after: 'API key for profile', send: `${GOOD_KEY}\r` }],
-  });
-  expect(run).toMatchObject({ code: 0, cooked: true });
+  const size = { columns: 0, rows: 0, stdoutPiped: true };
+  const run = await login(`--url ${service.url} --json`, [typed('API key for profile', GOOD_KEY)], size);
+  expect(run).toMatchObject({ code: 0, cooked: true, saved: expect.stringContaining(GOOD_KEY) });
   expect(JSON.parse(run.out)).toMatchObject({ key: '…6789', verified: true });
   expect(run.screen).not.toContain(GOOD_KEY.slice(0, 4));
   expect(run.screen.length).toBeLessThan(20_000);
-  expect(config(at.dir).join()).toContain(GOOD_KEY);
 });
 
-test.each<[what: string, step: Partial<Step>, signal: string, code: number]>([
-  ['Ctrl-C', { send: 'half-a-key\u0003' }, 'SIGINT', 130],
-  ['SIGQUIT', { signal: 'SIGQUIT' }, 'SIGQUIT', 131],
-])(
-  '%s at the prompt saves nothing, restores the terminal and ends by %3$s (%4$i)',
-  async (_what, step, signal, code) => {
-    const at = place();
-    const run = await inTerminal(at, ['auth', 'login', '--url', service.url], {
-      steps: [{ after: 'API key for profile', ...step }],
-    });
-    expect(run).toMatchObject({ code, signal, cooked: true });
-    expect(run.screen).toMatch(/\n\S*error:\S* (?:interrupted|terminated)/);
-    expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
-    expect(config(at.dir)).toEqual([]);
-  },
-);
+test.each<[what: string, signal: string, code: number, step: Partial<Step>]>([
+  ['Ctrl-C', 'SIGINT', 130, { send: 'half-a-key\u0003' }],
+  ['SIGQUIT', 'SIGQUIT', 131, { signal: 'SIGQUIT' }],
+])('%s at the prompt saves nothing, restores the terminal and ends by %s (%i)', async (_what, signal, code, step) => {
+  const run = await login(`--url ${service.url}`, [{ after: 'API key for profile', ...step }]);
+  expect(run).toMatchObject({ code, signal, cooked: true, saved: '' });
+  expect(run.screen).toMatch(/\n\S*error:\S* (?:interrupted|terminated)/);
+  expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
+});
+
+const REJECTED = 'rejected the API key (401): The API key is not valid.';
 
 test('a login asks again for a URL or key that the service rejects, and keeps the other', async () => {
-  const at = place();
-  const run = await inTerminal(at, ['auth', 'login', 'farm', '--max-retries', '0'], {
-    steps: [
-      { after: 'Base URL for profile', send: 'http://127.0.0.1:9/v1\r' },
-      { after: 'API key for profile', send: 'wrong-key\r' },
-      { after: 'connection refused', send: `${service.url}\r` },
-      { after: 'rejected the API key (401): The API key is not valid.', send: `${GOOD_KEY}\r` },
-    ],
-  });
-  expect(run).toMatchObject({ code: 0, cooked: true });
+  const run = await login('farm --max-retries 0', [
+    typed('Base URL for profile', 'http://127.0.0.1:9/v1'),
+    typed('API key for profile', 'wrong-key'),
+    typed('connection refused', service.url),
+    typed(REJECTED, GOOD_KEY),
+  ]);
+  expect(run).toMatchObject({ code: 0, cooked: true, saved: expect.stringContaining(GOOD_KEY) });
   expect(run.screen).not.toContain('wrong-key');
   // The quota is that of the accepted key.
   expect(run.screen).toMatch(/is now active.*quota \(farm\): /s);
-  expect(config(at.dir).join()).toContain(GOOD_KEY);
 });
 
 test('a login ends with 3 after three rejected keys, and saves nothing', async () => {
-  const at = place();
-  const answer = (after: string): Step => ({ after, send: 'wrong-key\r' });
-  const run = await inTerminal(at, ['auth', 'login', '--url', service.url], {
-    steps: [answer('API key for'), answer('API key for'), answer('API key for')],
-  });
-  expect([run.code, config(at.dir)]).toEqual([3, []]);
-  expect(run.screen).toContain('nothing was saved: the service rejected the API key (401): The API key is not valid.');
+  const run = await login(`--url ${service.url}`, Array(3).fill(typed('API key for', 'wrong-key')));
+  const screen = expect.stringContaining(`nothing was saved: the service ${REJECTED}`);
+  expect(run).toMatchObject({ code: 3, saved: '', screen });
 });
 
 const CTRL_Z = '\u001a';
 
 test('a login stopped by Ctrl-Z at a prompt prompts again after fg, and the key stays hidden', async () => {
-  const at = place();
-  const typed = (after: string, command: string): Step => ({ after, send: `${command}\r` });
-  const outcome = await inShell(at, [
+  const { screen } = await inShell(place(), [
     typed('shell> ', 'petstore auth login'),
     { after: 'Base URL for profile', send: CTRL_Z },
     typed('Stopped', 'fg'),
@@ -95,6 +78,6 @@ test('a login stopped by Ctrl-Z at a prompt prompts again after fg, and the key 
     typed('Saved key …6789', 'exit'),
   ]);
   // The shell's own terminal mode shows what is typed.
-  expect(outcome.screen).toMatch(/ echo .*API key/s);
-  expect(outcome.screen).not.toContain(GOOD_KEY.slice(0, 4));
+  expect(screen).toMatch(/ echo .*API key/s);
+  expect(screen).not.toContain(GOOD_KEY.slice(0, 4));
 });

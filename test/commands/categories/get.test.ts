@@ -34,7 +34,6 @@ test.each([
 test('a category that one page of the list shows is printed, and another may exist', async () => {
   const headers = { link: '</v1/categories?page=2>; rel="next"' };
   expect(await get(['dog', '--json'], headers)).toMatchObject({ code: 0, err: '' });
-  const { code, err } = await get(['rat'], headers);
-  expect(code).toBe(7);
-  expect(err).toMatch(/^error: cannot tell whether category "rat" exists: the service sent one page of the list/);
+  const err = 'error: cannot tell whether category "rat" exists: the service sent one page of the list';
+  expect(await get(['rat'], headers)).toMatchObject({ code: 7, err: expect.stringContaining(err) });
 });
