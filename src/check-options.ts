@@ -4,7 +4,7 @@ import { escapeControls } from './escape.ts';
 import { formatNumber } from './format.ts';
 
 /**
- * @param of whose options they are, for messages
+ * @param of the owner of the options, for messages
  * @throws PetstoreError `usage` if the options are not an object or one of them is unknown
  */
 export function checkOptions<T extends object>(
@@ -36,7 +36,7 @@ export function checkWholeNumber(value: unknown, name: string, least: number, mo
   throw invalidValueError(value, name, `use a whole number from ${least} to ${formatNumber(most)}`, 'number');
 }
 
-/** The error of an option with an unusable value, or with an unusable part: `what`. */
+/** The error for an option whose value, or the part of it that `what` names, is invalid. */
 export function invalidValueError(value: unknown, name: string, hint: string, what = 'value'): PetstoreError {
   const shown = escapeControls(JSON.stringify(String(value)));
   return new PetstoreError('usage', `invalid ${what} ${shown} for ${name}`, { hint });

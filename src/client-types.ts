@@ -62,7 +62,7 @@ export interface Client {
     /** `POST /categories`: the category as created. A request that may have been processed is never sent again. */
     create(category: NewCategory, options?: CallOptions): Promise<Category>;
   };
-  /** Sends any request. Every status is a response and no error, except a 429 to the last attempt. */
+  /** Sends any request. Every status is a response, not an error, except a 429 to the last attempt. */
   request(method: string, path: string, options?: RequestOptions): Promise<ApiResponse>;
   /** The rate limit as of the last response; times are epoch milliseconds. Nothing is sent. */
   quota(): Quota;

@@ -136,7 +136,7 @@ function openService(
   const clock = systemClock;
   const own = { baseUrl: url, key, clock, onWarning, stateDir: ledgerDir(given.stateDir, url) };
   const address = given.stateUrl ? parseStateUrl(given.stateUrl, given.statePassword, 'stateUrl') : undefined;
-  // The first call loads the code of the state server; until then, an empty ledger says that nothing is known.
+  // The first call loads the code for the state server; until then, an empty ledger reports that nothing is known.
   let ledger = new Ledger(address ? { ...own, stateDir: IN_MEMORY } : own);
   let server: StateServer | undefined;
   let opened: Promise<HttpClient> | undefined;
@@ -164,7 +164,7 @@ function openService(
 }
 
 const IN_MEMORY = null;
-/** The ledger is then kept in memory, too, with a warning. */
+/** Without a home directory, the ledger is kept in memory, with a warning. */
 const NO_HOME = undefined;
 
 function ledgerDir(given: string | null | undefined, baseUrl: string): string | typeof IN_MEMORY | typeof NO_HOME {
@@ -179,7 +179,7 @@ function ledgerDir(given: string | null | undefined, baseUrl: string): string | 
   }
 }
 
-// Calls it later, so that an exception is the program's own and ends no call.
+// Calls the listener later, so that its exception does not end a call.
 function listener<T>(given: ((value: T) => void) | undefined, name: string): (value: T) => void {
   if (given === undefined) return () => undefined;
   if (typeof given !== 'function') throw new PetstoreError('usage', `${name} must be a function`);
@@ -222,7 +222,7 @@ function publicError(thrown: unknown, signal: AbortSignal | undefined, redactor:
     ? new PetstoreError('interrupted', 'the call was aborted', { cause: thrown })
     : toPetstoreError(thrown);
   const { kind, message, code, serviceMessage, status, retryAt, processed, cause } = error;
-  // The hint of an unexpected error names an option of the command line.
+  // The hint of an unexpected error names a command-line option.
   const hint = kind === 'internal' ? undefined : error.hint;
   const redact = (text: string | undefined): string | undefined => text && redactor.redact(text);
   const redacted = { hint: redact(hint), code: redact(code), serviceMessage: redact(serviceMessage) };

@@ -37,7 +37,7 @@ export function withChoices<T extends Option | Argument>(target: T, choices: rea
   return target;
 }
 
-/** A command with more sections in its help. */
+/** A command whose help has more sections than commander's. */
 export class PetstoreCommand extends Command {
   helpSections: HelpSections = { examples: [] };
 
@@ -66,7 +66,7 @@ export function commandPath(command: Command): string {
   return command.parent ? `${commandPath(command.parent)} ${command.name()}` : command.name();
 }
 
-/** The command that the words name, and the words after it; those after `help` name one, too. */
+/** The command that the words name, and the words after it; words after `help` name a command, too. */
 export function findCommand(root: Command, words: readonly string[]): { command: Command; rest: readonly string[] } {
   let command = root;
   let rest = words[0] === 'help' ? words.slice(1) : words;
@@ -125,7 +125,7 @@ export async function loadPrinter<Data>({ context, options }: Session, view: Vie
 // Prints the quota only if this command received a response; `petstore quota` shows older values.
 async function printQuotaLine(session: Session, startedAt: number, failure: unknown): Promise<void> {
   const { options, context } = session;
-  // The line would overwrite a pager's screen, and describe no valid key after a 401.
+  // The line would overwrite the screen of a pager; after a 401, it would describe an invalid key.
   const isPaged = context.stderr.isTTY && !context.stdout.isTTY;
   const isRejected = failure instanceof PetstoreError && failure.kind === 'auth';
   const service = session.services.at(-1);

@@ -16,7 +16,7 @@ export interface Output {
    * terminal. Resolves when the stream accepts more.
    */
   write(text: string | Uint8Array): Promise<void>;
-  /** Whether the reader of a pipe has closed it, so that text was lost; that is no error. */
+  /** Whether the reader of a pipe has closed it, so that text was lost; this is not an error. */
   readonly isClosed?: boolean;
   readonly isTTY: boolean;
   /** Terminal width in cells; undefined for other streams, 0 if the terminal does not report it. */
@@ -35,7 +35,7 @@ export interface Input {
 }
 
 /**
- * In order of precedence: `--no-color`, NO_COLOR, FORCE_COLOR, whether it is a terminal (no-color.org, force-color.org).
+ * In order of precedence: `--no-color`, NO_COLOR, FORCE_COLOR, whether the stream is a terminal (no-color.org, force-color.org).
  * @param wanted false after `--no-color`
  */
 export function hasColor(stream: Pick<Output, 'isTTY'>, env: Environment, wanted: boolean): boolean {

@@ -14,7 +14,7 @@ export interface Problem {
 /** @internal Whether the service processed the failed request; `late`: it may still process it after the error. */
 export type Processed = 'no' | 'perhaps' | 'late';
 
-/** The parts of an error that may be missing. */
+/** The optional parts of an error. */
 export interface ErrorDetails {
   /** One action for the user, as an imperative phrase. */
   readonly hint?: string | undefined;
@@ -24,7 +24,7 @@ export interface ErrorDetails {
   readonly suspectsUrl?: boolean | undefined;
   readonly code?: string | undefined;
   readonly serviceMessage?: string | undefined;
-  /** @internal Why the outcome of a create is unknown, for a message about several. */
+  /** @internal Why the outcome of a create is unknown, for a message about several creates. */
   readonly problem?: string | undefined;
   readonly status?: number | undefined;
   readonly retryAt?: number | undefined;
@@ -80,7 +80,7 @@ export class PetstoreError extends Error {
   }
 
   /**
-   * A program that both imports and requires the package has two classes; either accepts the errors of both.
+   * A program that both imports and requires the package has two classes; each accepts the errors of both.
    * @internal
    */
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -133,7 +133,7 @@ export function systemReason(error: unknown): string {
   return systemErrorText(code) ?? code ?? message;
 }
 
-/** @internal Whether a system call failed; Node.js marks wrong arguments by other codes. */
+/** @internal Whether a system call failed; Node.js marks wrong arguments with other codes. */
 export function isSystemError(error: unknown): boolean {
   return /^E[A-Z0-9]+$/.test(String((error as NodeJS.ErrnoException | undefined)?.code));
 }
@@ -177,7 +177,7 @@ export function toPetstoreError(error: unknown, stateDir?: string): PetstoreErro
   if (error instanceof PetstoreError) return error;
   const { syscall = '', path } = (error ?? {}) as NodeJS.ErrnoException;
   if (isSystemError(error)) {
-    // The directory may have been missing, and a parent cannot be created.
+    // The path may be a parent of the state directory that cannot be created.
     const isState = path !== undefined && stateDir && (path.startsWith(stateDir) || stateDir.startsWith(path));
     if (path !== undefined) return storageError(error, 'access', path, isState ? 'PETSTORE_STATE_DIR' : undefined);
     if (syscall === 'uv_cwd') return systemError(error, 'access the current directory');

@@ -28,14 +28,14 @@ function pair(large: string, small: number, unit: string): string {
   return small === 0 ? large : `${large} ${small}${unit}`;
 }
 
-/** The local time of day, with the date on another day: `14:05`, `2026-11-23 14:05`. Both parameters are epoch milliseconds. */
+/** The local time of day, with the date if that is another day: `14:05`, `2026-11-23 14:05`. Both parameters are epoch milliseconds. */
 export function formatLocalTime(at: number, now: number): string {
   const local = (time: number): string => new Date(time - 60_000 * new Date(time).getTimezoneOffset()).toISOString();
   const [day = '', clock = ''] = local(at).split('T');
   return `${local(now).startsWith(day) ? '' : `${day} `}${clock.slice(0, 'HH:MM'.length)}`;
 }
 
-/** A longer time is shown with the local time of day. */
+/** A time farther ahead is shown with the local time of day. */
 export const SHORT_WAIT_MS = 60_000;
 
 /** For example `in 43s`, `in 5m 1s (at 14:05)`. Both are epoch milliseconds. */

@@ -17,7 +17,7 @@ const SIGNALS = { SIGINT: 130, SIGQUIT: 131, SIGBREAK: 130, SIGTERM: 143, SIGHUP
 type Signal = keyof typeof SIGNALS;
 const SECRET_VARIABLES = ['PETSTORE_API_KEY', 'PETSTORE_STATE_PASSWORD', 'PETSTORE_STATE_URL'];
 
-/** The codes of a closed pipe (`| head`), which is not an error; EOF is that of Windows. */
+/** The codes of a closed pipe (`| head`), which is not an error; EOF occurs on Windows. */
 const CLOSED: ReadonlySet<string> = new Set(['EPIPE', 'EOF', 'ERR_STREAM_DESTROYED']);
 
 const redactor = new Redactor();
@@ -34,7 +34,7 @@ function redact(text: string | Uint8Array): string | Uint8Array {
 function output(stream: NodeJS.WriteStream, mayFail = false): Output {
   // Without a listener a stream error would end the process with a stack trace.
   stream.on('error', ({ code }: NodeJS.ErrnoException) => {
-    // The terminal was closed: an exit would restore its modes, at which Node 20 aborts.
+    // The terminal was closed: an exit would restore its modes, which makes Node 20 abort.
     if (stream.isTTY && code === 'EIO') received ??= 'SIGHUP';
   });
   let isClosed = false;
@@ -91,7 +91,7 @@ function handleSignals(): AbortSignal {
       setTimeout(() => endBy(name), GRACE_MS).unref();
     });
   }
-  // A write beyond a file size limit fails with EFBIG, as it does before any package handles this signal.
+  // With a listener, a write beyond the file size limit fails with EFBIG, even if a package removes its own listener.
   process.on('SIGXFSZ', () => undefined);
   // conf's dependency when-exit would end the process on any signal, before it has reported.
   process.on('newListener', (name: string, listener: () => void) => {
@@ -100,7 +100,7 @@ function handleSignals(): AbortSignal {
   return interrupt.signal;
 }
 
-/** Ends the process by a signal, so that a loop of a shell script ends too. */
+/** Ends the process by a signal, so that a loop in a shell script ends too. */
 function endBy(name: Signal): never {
   if (process.platform !== 'win32') {
     process.removeAllListeners(name);
@@ -124,7 +124,7 @@ function homeDir(env: Context['env']): string | undefined {
 async function perform(context: Context): Promise<number> {
   if (/^(?:--version|-V)$/.test(context.args.join(' '))) {
     const written = await context.stdout.write(`${VERSION}\n`).catch(() => 'failed');
-    // Otherwise it is tried again, and the error is reported.
+    // Otherwise, `run` tries again and reports the error.
     if (written !== 'failed') return 0;
   }
   const { run } = await import('./program.ts');
@@ -167,7 +167,7 @@ async function main(): Promise<void> {
   process.exitCode = await perform(context);
   // Wait for earlier writes.
   await Promise.allSettled([context.stdout.write(''), context.stderr.write('')]);
-  // A signal and errors of the streams may still arrive.
+  // A signal and stream errors may still arrive.
   await new Promise(setImmediate);
   if (received) endBy(received);
   process.exit();

@@ -41,7 +41,7 @@ export async function run(context: Context): Promise<number> {
 /** @throws CommanderError or PetstoreError */
 async function runLine(program: Program): Promise<void> {
   const { args, version, stdout } = program.context;
-  // Only the global options are known to the program itself. Commander finds them anywhere in the line.
+  // The root command knows only the global options; commander finds them anywhere in the line.
   const { operands, unknown } = program.parseOptions([...args]);
   checkEncoding(args);
   const options = program.opts<TypedOptions>();

@@ -24,7 +24,7 @@ export class Progress {
   readonly #options: ProgressOptions;
   /** Whether stderr is a terminal with a movable cursor and a known width, outside of CI. */
   readonly #hasScreen: boolean;
-  /** Aborted when the spinner is hidden, also before it has appeared. */
+  /** Aborted when the spinner is hidden, even before it has appeared. */
   #spinning: AbortController | undefined;
   #wait: HttpWait | undefined;
   #status: ((room: number) => string) | undefined;
@@ -94,7 +94,7 @@ export class Progress {
     }
     if (!this.#canSpin || this.#spinning) return;
     this.#spinning = new AbortController();
-    // A spinner that cannot be loaded is no error.
+    // A spinner that cannot be loaded is not an error.
     this.#spin(this.#spinning.signal).catch(() => undefined);
   }
 
@@ -122,7 +122,7 @@ export class Progress {
     }
   }
 
-  // One line: of a text that is cut, the end would be lost, which is the time left.
+  // One line: if the text were cut, the time left, at its end, would be lost.
   #text(): string {
     const { signal, stderr, clock } = this.#context;
     const room = (stderr.columns || 80) - RESERVED_CELLS;

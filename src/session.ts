@@ -16,10 +16,10 @@ export class Session {
   readonly context: Context;
   readonly options: GlobalOptions;
   readonly progress: Progress;
-  /** The service with each credentials that were used, the latest last. */
+  /** A service for each set of credentials that was used, the latest last. */
   readonly services: Service[] = [];
 
-  /** What a session opens is closed by `context.cleanups`, the last first. */
+  /** What a session opens is closed by `context.cleanups`, in reverse order. */
   constructor(context: Context, options: GlobalOptions) {
     this.context = context;
     this.options = options;
@@ -36,7 +36,7 @@ export class Session {
   };
   readonly profiles = lazy(async () => (await import('./profiles/conf-store.ts')).openConfStore(this.configDir()));
 
-  /** Resolves URL and key; from then on the key is redacted from all output. */
+  /** Resolves URL and key; from then on the key is redacted in all output. */
   readonly target = lazy(async () => {
     const { env, redactor } = this.context;
     const { profile } = this.options;
@@ -74,7 +74,7 @@ export class Session {
     return service;
   }
 
-  /** Gives the error of a rejected key the action for the place where the key came from. */
+  /** Adds a hint that names the source of a rejected key. */
   readonly explain = async (error: unknown): Promise<unknown> => {
     const credentials = await this.target.ifOpened();
     if (!(error instanceof PetstoreError) || error.kind !== 'auth' || error.status !== 401 || !credentials)
@@ -99,7 +99,7 @@ export class Session {
 
 type Service = ReturnType<typeof openService>;
 
-/** The service as one base URL and key reach it. */
+/** The service, for one base URL and key. */
 function openService(session: Session, credentials: Credentials) {
   /** The ledger on the state server if one is configured, otherwise on this machine. */
   const ledger = lazy(async () => {

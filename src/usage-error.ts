@@ -6,7 +6,7 @@ import { PetstoreError } from './errors.ts';
 import { formatChoices } from './format.ts';
 import { looksLikeKey } from './redact.ts';
 
-/** The words of other programs for the names of our commands. */
+/** The names that other programs use for our commands. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   category: 'categories',
   add: 'create',
@@ -17,7 +17,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   whoami: 'status',
 };
 
-/** What to pass for a missing value, by the placeholder of an option and the name of an argument. */
+/** What to pass for a missing value, by the placeholder of an option or the name of an argument. */
 const VALUE_HINTS: Readonly<Record<string, string>> = {
   '<duration>': 'use a duration such as 30s or 2m',
   file: 'pass a file, or - to read stdin',
@@ -84,7 +84,7 @@ function unknownOptionError(command: Command, word: string): PetstoreError {
   return error(`unknown option "${flag}"`, match ? didYouMean(match) : see(command));
 }
 
-/** @param words begin with the one that is no command of the group */
+/** @param words begin with the one that is not a command of the group */
 export function unknownCommandError(group: Command, words: readonly string[]): PetstoreError {
   const [word = ''] = words;
   const message = `unknown command "${word}"`;

@@ -32,7 +32,7 @@ export function createApi(client: Sender) {
     categories: {
       /** `GET /categories`: every category, in the service's order, unless the service sent one page. */
       list: async () => listing(await client.send(LIST)),
-      /** `list` with `Cache-Control: no-cache`; a response of a cache (`Age`) is a flaw, too. */
+      /** `list` with `Cache-Control: no-cache`; a response from a cache (`Age`) is a flaw, too. */
       async listFresh(once = false) {
         const response = await client.send({ ...LIST, noCache: true, once });
         const { age = '0' } = response.headers;
@@ -65,7 +65,7 @@ export function createApi(client: Sender) {
   };
 }
 
-/** The warning if the service created a category under another name than the one sent. */
+/** The warning if the service created a category with a name other than the one sent. */
 export function changedNameWarning(sent: string, { name }: Category): string | undefined {
   if (name === sent) return undefined;
   return `the service changed the name ${quotedName(sent)} to ${quotedName(name)}`;

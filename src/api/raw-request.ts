@@ -11,7 +11,7 @@ export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTION
  * @param method one of METHODS
  * @param path relative to the base URL, with or without a leading slash
  * @param body a JSON document
- * @param source what the caller names the body, for a hint
+ * @param source the caller's name for the body, for a hint
  * @throws PetstoreError `usage` for a path that could leave the base URL, or a GET with a body
  */
 export function rawRequest(

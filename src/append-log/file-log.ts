@@ -1,6 +1,6 @@
 // The append-only log in a file, written by many processes without a lock (docs/architecture.md).
 //
-// Each record is one write() to an O_APPEND descriptor, so records never interleave. A large log is ended by a seal record;
+// Each record is one write() to an O_APPEND descriptor, so records never interleave. A seal record ends a large segment;
 // any process that reads the seal writes the next segment, which begins with a snapshot, and links it into place.
 import { randomBytes } from 'node:crypto';
 import * as nodeFs from 'node:fs';
@@ -52,7 +52,7 @@ export class FileLog<State, Result = void> implements Log<State> {
   #counter = 0;
   #segment: OpenSegment;
   #state: State;
-  // The record being appended, and its result once it was read back.
+  // The record being appended, and its result once it has been read back.
   #pending = '';
   #written: { readonly result: Result } | undefined;
   #damage: PetstoreError | undefined;
@@ -204,7 +204,7 @@ export class FileLog<State, Result = void> implements Log<State> {
       segment.partialLine = bytes.subarray(end + 1);
       if (end >= 0) this.#reduce(bytes.toString('utf8', 0, end));
       if (count < target.length) return;
-      // Read a large rest at once.
+      // Read a large remainder at once.
       target = Buffer.allocUnsafe(this.#fs.fstatSync(segment.fd).size - segment.offset);
     }
   }
@@ -231,7 +231,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     throw this.#damage;
   }
 
-  // Lets the segment double before its seal, or a large state would be written again at every record.
+  // Lets the segment double in size before it is sealed: otherwise, each record would write a large state again.
   #rotateIfFull(): void {
     const { offset, snapshotSize, isSealed } = this.#segment;
     const isFull = offset >= Math.max(this.#options.rotateAtBytes, 2 * snapshotSize);

@@ -1,7 +1,7 @@
 // The interface of append-only logs, records in and one state out: FileLog, MemoryLog and StreamLog implement it.
 import { crc32 } from 'node:zlib';
 
-/** Records are stored with a checksum, which shows that petstore wrote them and that they are complete. */
+/** The checksum shows that petstore wrote the record and that it is complete. */
 export function withChecksum(record: string): string {
   return `${crc32(record).toString(36)} ${record}`;
 }
@@ -12,7 +12,7 @@ export function withoutChecksum(text: string): string | undefined {
   return withChecksum(record) === text ? record : undefined;
 }
 
-/** Returns the value in a record of JSON; undefined for any other record. */
+/** Returns undefined if the text is not valid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

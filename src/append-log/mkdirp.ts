@@ -21,7 +21,7 @@ export function mkdirp(dir: string): void {
 }
 
 /**
- * Creates the directory of a log. Before one more is created, removes those beside it that were not used for UNUSED_MS.
+ * Creates the directory of a log, and removes directories beside it that were not used for UNUSED_MS.
  * @throws file system errors unchanged
  */
 export function mkdirSwept(dir: string): void {
@@ -34,10 +34,10 @@ export function mkdirSwept(dir: string): void {
 function removeUnused(dir: string, oldest: number): void {
   try {
     const files = readdirSync(dir).map((name) => join(dir, name));
-    // Another process has just created an empty one.
+    // Another process has just created an empty directory.
     if (files.length === 0 || files.some((file) => statSync(file).mtimeMs >= oldest)) return;
     rmSync(dir, { recursive: true });
   } catch {
-    // Another process removes it, or it is not a directory.
+    // Another process is removing it, or it is not a directory.
   }
 }

@@ -1,10 +1,10 @@
-// Identifies the process that wrote a record, by pid and start time since pids are reused, and tells whether it runs.
+// Identifies the process that wrote a record, by pid and start time since pids are reused, and tells whether it is running.
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 export interface ProcessRef {
   readonly pid: number;
-  /** In the kernel's ticks since boot; '' if the platform does not report it. */
+  /** In clock ticks since boot; '' if the platform does not report it. */
   readonly start: string;
   /** Host name, pid namespace and boot id, since a pid is unique only within these. */
   readonly host: string;
@@ -14,7 +14,7 @@ export function currentProcess(): ProcessRef {
   return { pid: process.pid, start: startOf('self') ?? '', host: currentHost() };
 }
 
-/** Returns whether a process runs; `unknown` if it ran on another host, or its pid may have been reused. */
+/** Returns whether a process is running; `unknown` if it ran on another host, or its pid may have been reused. */
 export function livenessOf(ref: ProcessRef): 'alive' | 'dead' | 'unknown' {
   if (ref.host !== currentHost()) return 'unknown';
   if (ref.start !== '' && seesOwnNamespace()) return startOf(ref.pid) === ref.start ? 'alive' : 'dead';

@@ -1,4 +1,4 @@
-// The files of a log: one per segment, each beginning with a snapshot of the one before it.
+// The files of a log: one per segment; each but the first begins with a snapshot of the state.
 import type * as nodeFs from 'node:fs';
 import { join } from 'node:path';
 import { withChecksum } from './log.ts';
@@ -71,7 +71,7 @@ export class Segments {
     }
   }
 
-  /** Removes older segments and abandoned drafts, except the previous one: other processes still read its seal. */
+  /** Removes older segments and abandoned drafts, except the previous segment: other processes may still read its seal. */
   sweep(current: number): void {
     const old = this.#entries().filter(([segment]) => segment < current - 1);
     for (const [, name] of old) this.#remove(join(this.#dir, name));
@@ -103,7 +103,7 @@ export class Segments {
     }
   }
 
-  // Spelled as this log's name: a case-insensitive file system finds `pets.1.log` although it lists `Pets.1.log`.
+  // Names in this log's spelling: a case-insensitive file system finds `pets.1.log` although it lists `Pets.1.log`.
   #entries(): [segment: number, name: string][] {
     return this.#fs.readdirSync(this.#dir).flatMap((listed): [number, string][] => {
       const [, own = '', rest = '', segment] = FILE_NAME.exec(listed) ?? [];

@@ -6,7 +6,7 @@ const LONGEST_TRIP_MS = 1000;
 
 export class ServerClock {
   readonly #clock: Clock;
-  /** When the last request with a reply was sent. */
+  /** When the last request that received a reply was sent. */
   #sentAt: ServerClock['moment'] | undefined;
   #offsetMs = 0;
   /** By how much `offsetMs` may be wrong, in milliseconds. */
@@ -16,7 +16,7 @@ export class ServerClock {
     this.#clock = clock;
   }
 
-  /** The present by both clocks of this machine, in milliseconds. */
+  /** The current time of both clocks of this machine, in milliseconds. */
   get moment(): { readonly monotonic: number; readonly wall: number } {
     return { monotonic: this.#clock.monotonic(), wall: this.#clock.now() };
   }
@@ -42,7 +42,7 @@ export class ServerClock {
     return this.#errorMs;
   }
 
-  /** Whether the last request was sent in the last `ms` milliseconds, and this machine was neither suspended nor its clock set. */
+  /** Whether the last reply is to a request of the last `ms` milliseconds, without a suspension or clock change since. */
   isFresh(ms: number): boolean {
     if (!this.#sentAt) return false;
     return this.#clock.monotonic() - this.#sentAt.monotonic <= ms && Math.abs(this.#jumpMs) <= ms / 3;

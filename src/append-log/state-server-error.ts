@@ -62,10 +62,10 @@ const CONNECTION_CAUSES: Readonly<Record<string, Cause>> = {
   ENETUNREACH: NO_ROUTE,
 };
 
-/** The permissions of a user with the least privileges (docs/fleet.md). */
+/** The permissions that a user needs (docs/fleet.md). */
 const PERMISSIONS = '~petstore:* +eval +info +time +exists +del +pexpire +xadd +xrange +xlen';
 
-/** The causes of error replies, by a pattern of the reply. */
+/** The causes of error replies, by a pattern that the reply matches. */
 const REPLY_CAUSES: readonly (readonly [RegExp, Cause])[] = [
   [/^NOAUTH/, rejected('it requires a password', 'set PASSWORD')],
   [
@@ -88,7 +88,7 @@ const REPLY_CAUSES: readonly (readonly [RegExp, Cause])[] = [
 /** The error of an error reply. */
 export function replyError({ message }: Error): StateServerError {
   const [, cause] = REPLY_CAUSES.find(([pattern]) => pattern.test(message)) ?? [];
-  // The server adds where in the script the command failed.
+  // The server appends the position in the script at which the command failed.
   const text = escapeControls(message.replace(/\n.*| script: .*/s, '')).slice(0, 200);
   return new StateServerError(cause ?? rejected(text, 'correct URL'));
 }

@@ -1,5 +1,5 @@
-// The client of the state server, a Valkey or Redis server: every call has a deadline, and no command is queued. It
-// reconnects on demand, and waits for a server that has responded before.
+// The client of the state server, a Valkey or Redis server: every call has a deadline, and no command is queued. The
+// client reconnects on demand, and waits for a server that has responded before.
 import { Redis, ReplyError } from 'iovalkey';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
@@ -28,10 +28,10 @@ export class StateServer {
   readonly #options: StateServerOptions;
   #client: Redis | undefined;
   #opening: Promise<Redis> | undefined;
-  /** Whether it has responded, and no call has failed for 5 s since. */
+  /** Whether the server has responded, and no later call has failed for 5 s. */
   #isUp = false;
   #isClosed = false;
-  /** When the last call that was retried has failed. */
+  /** When the last retried call failed. */
   #failedAt = Number.NEGATIVE_INFINITY;
   /** Whether the server has run a script: a user may be permitted to run `INFO` only. */
   #accepted = false;
@@ -51,7 +51,7 @@ export class StateServer {
   }
 
   /**
-   * Runs a Lua script, which the server caches, and retries it while the server is unavailable; it must be safe to run twice.
+   * Runs a Lua script, which the server caches, and retries it while the server is unavailable; running it twice must be safe.
    * @throws StateServerError
    */
   async run(script: string, key: string, args: readonly (string | number)[]): Promise<Reply> {
@@ -112,7 +112,7 @@ export class StateServer {
     }
   }
 
-  // Failures of which each follows the last one within 5 s are one outage.
+  // Failures that follow each other within 5 s are one outage.
   #reportOutage(reason: string, now: number): void {
     const isNew = now - this.#failedAt > PATIENCE_MS;
     this.#failedAt = now;
@@ -154,7 +154,7 @@ export class StateServer {
       maxRetriesPerRequest: 0,
       retryStrategy: () => null,
     });
-    // Only this event has the reason why a connection failed.
+    // Only this event carries the reason for a failed connection.
     let reason: unknown;
     client.on('error', (error: unknown) => {
       reason ??= error;
@@ -162,7 +162,7 @@ export class StateServer {
     try {
       await this.#within(client.connect());
       endOnParserError(client);
-      // By the library's own options, a failure would be a warning on stderr.
+      // With the library's own options, a failure would be a warning on stderr.
       if (password !== undefined) await this.#within(client.call('AUTH', ...(username ? [username] : []), password));
       if (database !== 0) await this.#within(client.call('SELECT', database));
     } catch (error) {
@@ -177,14 +177,14 @@ export class StateServer {
     return client;
   }
 
-  // Once, since each call of the client's own method adds a listener to its socket.
+  // Disconnects once: each call of the library's method adds a listener to the socket.
   #disconnect(client: Redis | undefined): void {
     if (client !== this.#client) return;
     this.#client = undefined;
     client?.disconnect();
   }
 
-  // Counts intervals that this process has lived through: one without CPU time must not blame the server.
+  // Counts intervals in which this process ran: a process without CPU time must not blame the server.
   async #within<T>(work: Promise<T>): Promise<T> {
     const { timeoutMs = REPLY_WITHIN_MS } = this.#options;
     let timer: NodeJS.Timeout | undefined;
@@ -202,7 +202,7 @@ export class StateServer {
   }
 }
 
-// The library's parser calls itself for each level of a reply, so a deeply nested one would end the process.
+// The library's parser recurses for each level of a reply, so a deeply nested reply would end the process.
 function endOnParserError({ stream }: Redis): void {
   const [parse] = stream.listeners('data') as ((data: Buffer) => void)[];
   if (!parse) return;

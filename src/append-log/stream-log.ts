@@ -2,7 +2,7 @@
 //
 // One script appends a record and returns the new entries, in one round trip. A reader names the last entry that it knows;
 // if the server no longer has that entry with the same text (rotation, data loss, a failover), the reader reduces again from
-// the head. After a rotation the head entry has a snapshot of the state up to and including it. Entries of another program are
+// the head. After a rotation the head entry has a snapshot of the state up to and including it. Entries from another program are
 // ignored.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
@@ -59,15 +59,15 @@ export interface StreamOptions<State> {
   /** How long the server keeps an unused log, in milliseconds. */
   readonly ttlMs: number;
   readonly clock: Clock;
-  /** How long `freshState` returns the state after it was read, in milliseconds. */
+  /** How long after a read `freshState` returns the state, in milliseconds. */
   readonly freshMs: number;
-  /** The log is rotated when it has this many entries, and at multiples. */
+  /** The log is rotated when it has this many entries, and at multiples of this number. */
   readonly rotateAt: number;
   /** Called with the previous state after reducing again from the head: known records may be missing now. */
   readonly onReset?: (before: State, now: number) => void;
 }
 
-/** An entry of the stream; its fields are '' in one of another program. */
+/** An entry of the stream; in an entry from another program, the fields are ''. */
 interface Entry {
   readonly id: string;
   /** The server's time, in epoch milliseconds. */
@@ -81,8 +81,8 @@ interface Entry {
 interface Exchange {
   readonly serverMs: number;
   /**
-   * `known`: the server has the last entry that the reader knows, and `entries` are later ones. `unknown`: it has not, and
-   * `entries` are all. `lost`: it has no entry at all, and has appended nothing.
+   * `known`: the server has the last entry that the reader knows, and `entries` are later ones. `unknown`: it does not, and
+   * `entries` are all entries. `lost`: it has no entries, and appended nothing.
    */
   readonly history: 'known' | 'unknown' | 'lost';
   readonly length: number;
@@ -174,7 +174,7 @@ export class StreamLog<State> implements Log<State> {
 
   #reduce(entries: readonly Entry[]): void {
     for (const entry of entries) {
-      // Skip entries that the reply to a concurrent call has contained.
+      // Skip entries that the reply to a concurrent call contained.
       if (this.#last && !isLater(entry, this.#last)) continue;
       this.#last = entry;
       this.#apply(entry);
@@ -202,7 +202,7 @@ export class StreamLog<State> implements Log<State> {
   }
 }
 
-/** @throws StateServerError if the reply has another shape than the script returns */
+/** @throws StateServerError if the reply does not have the shape that the script returns */
 function readReply(reply: Reply): Exchange {
   const [time, history, length, entries] = Array.isArray(reply) ? (reply as readonly Reply[]) : [];
   const isHistory = history === 'known' || history === 'unknown' || history === 'lost';
@@ -216,7 +216,7 @@ function readEntry(entry: Reply): Entry {
   const [id, fields] = Array.isArray(entry) ? (entry as readonly Reply[]) : [];
   if (typeof id !== 'string' || !/^\d+-\d+$/.test(id) || !Array.isArray(fields))
     throw new StateServerError(UNKNOWN_REPLY);
-  // Another program may have added entries of other fields.
+  // Another program may have added entries with other fields.
   const [, at = '', , text = '', , snapshot] = fields.map((field) => (typeof field === 'string' ? field : ''));
   return { id, at, text, snapshot };
 }
@@ -228,7 +228,7 @@ function isLater(a: Entry, b: Entry): boolean {
 }
 
 /**
- * Runs every command that is needed on a server, for `petstore doctor`.
+ * Runs every command that petstore needs on a server, for `petstore doctor`.
  * @returns the policy by which it may delete keys; undefined if it deletes none
  * @throws PetstoreError `usage` or `storage` if the server does not permit one
  */

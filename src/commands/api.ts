@@ -1,4 +1,4 @@
-// `petstore api METHOD PATH`: one raw call, with the limits, retries and exit codes of every command.
+// `petstore api METHOD PATH`: one raw call, with the limits, retries and exit codes of other commands.
 import { Argument, Option } from 'commander';
 import { deprecationNotices, jsonValue, METHODS, rawRequest } from '../api/raw-request.ts';
 import type { Action } from '../command.ts';

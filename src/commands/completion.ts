@@ -1,4 +1,4 @@
-// The completion scripts, and `petstore __complete`, which they call for candidates; `:files` stands for the shell's own.
+// The completion scripts, and `petstore __complete`, which they call for candidates; `:files` stands for the shell's file completion.
 import type { Command, Option } from 'commander';
 import { Argument } from 'commander';
 import type { Action } from '../command.ts';
@@ -57,7 +57,7 @@ Register-ArgumentCompleter -Native -CommandName petstore -ScriptBlock {
   $flags = @()
   if ($wordToComplete -eq '') { $flags = @('--at-blank') }
   $lines = @(& petstore __complete @flags '--' @words 2>$null)
-  # Without a result PowerShell offers files; an empty string is none.
+  # Without a result, PowerShell offers files; an empty string prevents that.
   if ($lines -contains ':files') { return }
   if (-not $lines) { return '' }
   $lines | ForEach-Object {

@@ -27,7 +27,6 @@ export interface CheckResult {
 
 export interface CheckDefinition {
   readonly label: string;
-  /** Fails by throwing. */
   readonly test: () => CheckResult | Promise<CheckResult>;
   /** Whether it is skipped after another such check has failed. */
   readonly dependsOnPrevious?: true;
@@ -37,7 +36,7 @@ export interface CheckDefinition {
 
 const FROM_ENVIRONMENT = 'API key and base URL come from the environment';
 const SANDBOX_NEEDS_NONE = 'not used by the sandbox';
-/** The Date header has one-second resolution and network delay. */
+/** The Date header has a resolution of one second, and arrives with network delay. */
 const TOLERATED_SKEW_MS = 5_000;
 
 const ok = (detail: string): CheckResult => ({ status: 'ok', detail });

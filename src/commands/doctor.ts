@@ -44,13 +44,13 @@ const doctorAction: Action<object, readonly Check[]> = {
       const check: Check = { id, label, ...(cause ? skipped(`check "${cause.label}" failed`) : result) };
       if (kind && dependsOnPrevious) failedCheck = cause?.label ?? label;
       checks.push(check);
-      // Printed here, because a later check may take long.
+      // Print each row now, because a later check may take long.
       await print?.(check);
     }
     return checks;
   },
   view: {
-    // The error only counts the failures: each row has shown its own with a hint.
+    // The error only counts the failures: each row has shown its own, with a hint.
     failure(checks) {
       const failed = checks.filter(({ failure }) => failure);
       const first = failed[0]?.failure;

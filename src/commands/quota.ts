@@ -14,7 +14,7 @@ interface QuotaOptions {
 interface ProfileQuota {
   readonly profile: string;
   readonly known: Quota;
-  /** Whether the quota is that of a response to this command. */
+  /** Whether the quota comes from a response to this command. */
   readonly refreshed: boolean;
 }
 

@@ -9,7 +9,7 @@ import { TicketQueue } from './ticket-queue.ts';
 import type { Head, HttpClientOptions, HttpRequest, HttpResponse } from './types.ts';
 import { TransportError } from './types.ts';
 
-// Time that a create in flight has for its response after Ctrl-C, since the service may process it anyway.
+// How long a create in flight waits for its response after Ctrl-C, since the service may process it anyway.
 const GRACE_MS = 2000;
 /** Thrown just before the first byte if the ticket is no longer valid. */
 const WITHDRAWN = new Error('the ticket was withdrawn');

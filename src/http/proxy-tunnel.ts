@@ -14,7 +14,7 @@ import { toTransportError } from './transport-errors.ts';
 import type { TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
-/** @throws TransportError if the proxy failed; otherwise errors of TLS with the service. `ABORT_ERR` after `timeoutMs` */
+/** @throws TransportError if the proxy failed; otherwise errors of the TLS connection to the service. `ABORT_ERR` after `timeoutMs` */
 export async function openTunnel(
   proxy: URL,
   { host, hostname, port }: buildConnector.Options,

@@ -85,7 +85,7 @@ export function attemptError(
 
 export const CHECK_NETWORK = "check this machine's network connection";
 
-/** Whether this machine has no network. */
+/** Whether the code of an error shows that this machine has no network connection. */
 export function isOffline(code = ''): boolean {
   return /^(?:EAI_AGAIN|ENETUNREACH|ENETDOWN)$/.test(code);
 }
@@ -121,10 +121,10 @@ function interruptedError(request: HttpRequest, reason: unknown): PetstoreError 
   });
 }
 
-/** The hint after a response that suggests another service. */
+/** The hint after a response that suggests that another service sent it. */
 export const CHECK_URL: Hint = { hint: 'check the base URL', command: ['auth', 'status'], suspectsUrl: true };
 
-/** For any final response except 429, which the HTTP client handles. */
+/** The error of any final response except a 429, which the HTTP client handles. */
 export function responseError(request: HttpRequest, response: HttpResponse): PetstoreError {
   const { status } = response;
   const details = { status, ...decodeServiceError(response.body) };

@@ -37,7 +37,7 @@ export function isRefusal(request: Pick<HttpRequest, 'safe'>, status: number): b
   return status === 429 || (status === 503 && !request.safe);
 }
 
-/** How an attempt ended; `retryAfterMs` is the wait stated by a 503. */
+/** How an attempt ended; `retryAfterMs` is the wait that a 503 states. */
 export interface Attempt {
   readonly result: HttpResponse | TransportError;
   readonly retryAfterMs: number | undefined;

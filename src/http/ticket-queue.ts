@@ -43,7 +43,7 @@ export class TicketQueue {
       await untilAborted(before, request.signal);
       return await this.#ask(request);
     } finally {
-      // An aborted request leaves only when it is first: otherwise the next one would pass those before it.
+      // An aborted request leaves only when it is first: otherwise the next one would overtake those before it.
       before.then(leave);
     }
   }
@@ -90,7 +90,7 @@ class TicketWait {
     await clock.sleep(Math.min(LONGEST_SLEEP_MS, ms), this.#request.signal);
   }
 
-  /** Sleeps briefly: nothing reports the response to a request in flight. */
+  /** Sleeps briefly, since no event reports the response to a request in flight. */
   async forResponse(): Promise<void> {
     const { clock, limits } = this.#options;
     const { signal, timeoutMs, refusal } = this.#request;

@@ -41,7 +41,7 @@ export function toTransportError(error: Error, requestSent: boolean, head?: Head
   return new TransportError(reason, requestSent, message, head, codeOf(error));
 }
 
-// A body that ends too soon, on a connection that was not to be kept open: undici reports it as a mistake in the response.
+// A body that ends too soon, on a connection that was not to be kept open: undici reports it as an invalid response.
 function isCutOff(error: Error, head: Head | undefined): boolean {
   if (!head) return false;
   return codeOf(error) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || error.message.includes('(Invalid EOF state)');

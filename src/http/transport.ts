@@ -124,7 +124,7 @@ function exchange(
     if (signal.aborted) return onAbort();
 
     agent.dispatch(request, {
-      // Called just before the head is written: from here on the service may have received the request.
+      // Called just before the head is written: from now on, the service may have received the request.
       onRequestStart(started) {
         controller = started;
         if (ended) return abort();
@@ -159,7 +159,7 @@ function exchange(
   });
 }
 
-// A value that was sent twice counts once.
+// A header value that was sent twice counts once.
 function joined(headers: IncomingHttpHeaders): HttpHeaders {
   const result: Record<string, string> = {};
   for (const [name, value = ''] of Object.entries(headers)) {

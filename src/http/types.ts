@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts';
 import type { Ledger } from '../rate-limit/ledger.ts';
 
-/** Names are lowercase; different values of a repeated header are joined by commas, as in `fetch`. */
+/** Names are lowercase; different values of a repeated header are joined with commas, as in `fetch`. */
 export type HttpHeaders = Readonly<Record<string, string | undefined>>;
 
 export interface HttpRequest {
@@ -14,13 +14,13 @@ export interface HttpRequest {
   readonly safe: boolean;
   /** Aborts this request and its waits, even a create that was sent. */
   readonly signal?: AbortSignal | undefined;
-  /** Ends the waits of this request; a request that was sent goes on. */
+  /** Ends the waits of this request; a request that was sent continues. */
   readonly cancel?: AbortSignal | undefined;
   /** Overrides the client's timeout per attempt. */
   readonly timeoutMs?: number | undefined;
   /** The name of the category to create, for messages. */
   readonly categoryName?: string | undefined;
-  /** True if the request is sent once, and not after a wait for a 429. */
+  /** True if the request is not retried, even after a 429. */
   readonly once?: boolean;
   /** Sends `Cache-Control: no-cache`. */
   readonly noCache?: boolean;
@@ -101,9 +101,9 @@ export interface HttpWait {
   /** Epoch milliseconds. */
   readonly until: number;
   /**
-   * `blocked`: after a refusal; `window`: the quota is used up; `pending`: until the response to a request in flight of any
-   * process; `backoff`: after a failed read; `list`: until an incomplete list is fetched again; `requests`: until no create of
-   * an import can still be processed.
+   * `blocked`: after a refusal; `window`: the quota is exhausted; `pending`: until the response to a request in flight of any
+   * process; `backoff`: after a failed attempt; `list`: until an incomplete list is fetched again; `requests`: until no create of
+   * an import can still be processed; `lock`: until a run whose lock the state server lost can take it back.
    */
   readonly reason: 'blocked' | 'window' | 'pending' | 'backoff' | 'list' | 'requests' | 'lock';
   /** Whether the request in flight belongs to this process, if the reason is `pending`. */

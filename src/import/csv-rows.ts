@@ -27,14 +27,14 @@ interface Header {
 }
 
 /**
- * @param usual the delimiter of such files, unless `--delimiter` is given; undefined if it must be detected
+ * @param usual the delimiter of the format, which `--delimiter` overrides; undefined if it must be detected
  * @throws PetstoreError `usage` if the header is wrong or quotes do not match
  */
 export function readDelimited(source: string, usual: string | undefined, validator: RowValidator): void {
   // Excel reads the delimiter from such a first line. It becomes an empty line, so that the others keep their numbers.
   const [separatorLine = '', separator] = /^"?sep=(.)"?\r?\n/i.exec(source) ?? [];
   const text = separator === undefined ? source : `\n${source.slice(separatorLine.length)}`;
-  // `""` is an empty description, an empty cell a missing one.
+  // `""` is an empty description, and an empty cell a missing one.
   const hasEmptyText = text.includes('""');
   const delimiter = parseDelimiter(validator.options.delimiter) ?? usual ?? separator ?? detectDelimiter(text);
   let header: Header | undefined;
@@ -67,7 +67,7 @@ export function readDelimited(source: string, usual: string | undefined, validat
   }
 }
 
-/** Replaces the parser's messages, which quote the file, and names the line of the mistake: the one of the opening quote. */
+/** Replaces the parser's messages, which quote the file, and names the line of the mistake: that of the opening quote. */
 function quoteError(code: string, openedLine: number, failedLine: number, validator: RowValidator): PetstoreError {
   if (code === 'INVALID_OPENING_QUOTE')
     return validator.fatalError('quote inside an unquoted field (quote the field and write "" for it)', failedLine);

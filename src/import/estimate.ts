@@ -5,7 +5,7 @@ import { windowIn } from '../rate-limit/quota.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** Resets may be rounded, and clocks differ. */
+/** Resets may be rounded, and clocks may differ. */
 const TOLERANCE_MS = 2000;
 /** The daily limit of each plan in docs/service.md, by its limit per minute. */
 const DAILY_LIMITS: Readonly<Record<number, number>> = { 60: 1000, 300: 10_000, 1000: 100_000 };
@@ -17,7 +17,7 @@ interface Limit {
 }
 
 export interface Estimate {
-  /** The least time that the rate limit requires, in milliseconds; null if unknown. */
+  /** The minimum time that the rate limit requires, in milliseconds; null if unknown. */
   readonly ms: number | null;
   /** The limit that determines this time; undefined if none is known. */
   readonly by: Limit | undefined;

@@ -12,13 +12,13 @@ const SPELLING = 'if a possible match is the row, use its spelling in the file b
 /** Why a run ended before every row was done. */
 export interface Stop {
   readonly error: PetstoreError;
-  /** It is unsafe to import the same file again, which may create rows twice: this error comes first, and its hint says so. */
+  /** Whether another import of the same file may create rows twice: this error then comes first, and its hint says so. */
   readonly rerunUnsafe: boolean;
 }
 
 /** The effect of a failed create on its row, and whether it ends the run because other rows would fail too. */
 export function classifyError(error: unknown): {
-  /** `slow`: the service may still process the request; `aborted`: no process has seen its connection end. */
+  /** `slow`: the service may still process the request; `aborted`: this run stopped waiting for the response. */
   readonly means: 'rejected' | 'unsent' | 'lost' | 'slow' | 'aborted';
   readonly isFatal: boolean;
 } {
@@ -26,12 +26,12 @@ export function classifyError(error: unknown): {
   const { kind, processed, status = 0 } = error;
   if (kind === 'interrupted' && processed !== 'no') return { means: 'aborted', isFatal: true };
   if (processed !== 'no') return { means: processed === 'late' ? 'slow' : 'lost', isFatal: kind !== 'unknown_outcome' };
-  // Other rejections concern every row, such as a 403 from a firewall.
+  // Other rejections, such as a 403 from a firewall, concern every row.
   if (kind === 'rejected') return { means: 'rejected', isFatal: !statusTraits(status).rowSpecific };
   return { means: 'unsent', isFatal: true };
 }
 
-/** @param isCreated this run created the categories; otherwise an earlier list showed them */
+/** @param isCreated whether this run created the categories; if not, an earlier list showed them */
 export function listLacksError(count: number, isCreated: boolean): PetstoreError {
   const what = `the list lacks ${formatCount(count, 'category', 'categories')} that ${count === 1 ? 'was' : 'were'}`;
   const hint = `${COMPARE} before you import it again`;
@@ -39,7 +39,7 @@ export function listLacksError(count: number, isCreated: boolean): PetstoreError
   return new PetstoreError('unknown_outcome', `cannot tell which rows exist: ${what} listed before`, { hint });
 }
 
-/** @param isRow the file has a row with that other name, too: its spelling does not help, and the id may be that row's */
+/** @param isRow whether the file has a row with the changed name, too: the spelling does not help, and the id may be that row's */
 export function changedNameError(name: string, changed: string, isRow: boolean): PetstoreError {
   const message = `the service changed the name ${quoted(name)} to ${quoted(changed)}`;
   const hint = isRow ? COMPARE : "use the service's spelling of all names in the file";

@@ -1,4 +1,4 @@
-// The list of categories, which says what exists: fetched until it is complete.
+// The list of categories, which shows what exists; an incomplete one is fetched again.
 import type { Api, Flaw } from '../api/categories.ts';
 import type { Category } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
@@ -8,7 +8,7 @@ type Listed = readonly Category[];
 
 const RETRIES_MS = [2000, 4000];
 
-/** Waits, and shows why. */
+/** Waits, and shows the reason. */
 export type Pause = (ms: number, reason: 'list' | 'requests' | 'lock') => Promise<void>;
 
 export interface ListOptions {
@@ -19,11 +19,11 @@ export interface ListOptions {
 export interface FetchedList {
   readonly listed: Listed;
   readonly flaw: Flaw | undefined;
-  /** The keys of all categories seen so far. Those of a cached list do not count: they may have been deleted. */
+  /** The keys of all categories seen so far, except in lists with a flaw: those categories may no longer exist. */
   readonly seenKeys: Set<string>;
   /** The keys that the list lacks; none if it has a flaw, since it then proves nothing. */
   readonly missingKeys: readonly string[];
-  /** The list has no flaw and lacks nothing: a row that it does not show does not exist. */
+  /** Whether the list has no flaw and lacks nothing: a row that it does not show does not exist. */
   readonly isComplete: boolean;
 }
 
@@ -64,7 +64,8 @@ export async function fetchFirstList(options: ListOptions): Promise<FetchedList>
 
 /**
  * Folds the names once, since thousands of rows may be unknown.
- * @returns finds a category whose name may be the given one, truncated or folded by the service; otherwise the first
+ * @returns a function that finds a category whose name may be the given one, truncated or folded by the service; otherwise the
+ *   first category
  */
 export function possibleMatchFinder(categories: Listed): (name: string) => Match | undefined {
   const candidates = categories.map(({ id, name }) => ({ id, name, folded: fold(name) }));

@@ -1,4 +1,4 @@
-// The records of a lock and the state that they give. An unknown record is ignored: another program or version has written it.
+// The records of a lock, and the state to which they reduce. An unknown record is ignored: another program or version has written it.
 import type { LogFormat } from '../append-log/log.ts';
 import { isObject, parseJson } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
@@ -10,8 +10,8 @@ export const LOCK_VERSION = 2;
 interface Holder extends ProcessRef {
   readonly run: string;
   /**
-   * Until its next record: it has found an empty log on a server, which may have lost the lock of a live run. The next record
-   * of any run makes that one the holder.
+   * Set until the holder's next record: it found an empty log on a server, which may have lost the lock of a live run. The next
+   * record of any run makes that run the holder.
    */
   readonly isProvisional?: boolean;
 }
@@ -33,7 +33,7 @@ type RunRecord = {
   | { readonly kind: 'beat' | 'release' }
   /**
    * `revision`: that of the lock when this run found it free or its holder dead. The record is void if the lock has another
-   * one by now: another run was quicker, or the holder has written.
+   * one by now: another run won the race, or the holder has written.
    */
   | { readonly kind: 'acquire'; readonly revision: string; readonly isOnServer: boolean }
 );

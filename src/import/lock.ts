@@ -1,5 +1,5 @@
 // The lock of a base URL: one import at a time (docs/import.md). It keeps the drain, too: how long the service may still
-// process the creates of this run and of earlier ones. A record has what is left of it at the time of the record.
+// process the creates of this run and of earlier ones. Each record contains the drain that is left at its time.
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
@@ -16,9 +16,9 @@ import { LOCK_VERSION, lockFormat, revisionOf } from './lock-format.ts';
 
 /** How often a run records that it is alive, in milliseconds. */
 export const HEARTBEAT_MS = 3000;
-/** How long the service may process a create after its process was killed, in milliseconds. */
+/** How long the service may process a create after the process that sent it was killed, in milliseconds. */
 export const DRAIN_MS = 10_000;
-/** A run on a state server sends nothing this long after its last record: a heartbeat, and the patience with the server. */
+/** A run on a state server sends nothing if its last record is older: one heartbeat, and the time for which calls are retried. */
 const CONFIRMED_WITHIN_MS = 10_000;
 /** A state server that lost the record of a live run has it again within this time. */
 const PROBATION_MS = HEARTBEAT_MS + 1000;
@@ -52,11 +52,11 @@ export class Lock {
   #timer: NodeJS.Timeout | undefined;
   /** The time of the last record of this run. */
   #recordedAt = 0;
-  /** Why it could not be written. */
+  /** Why the last record could not be written. */
   #failure: unknown;
   /** The end of the drain, by the monotonic clock. */
   #drainedAt = Number.NEGATIVE_INFINITY;
-  /** When this run has seen the last sign of life of the holder, by the monotonic clock. */
+  /** When this run saw the holder's last sign of life, by the monotonic clock. */
   #seen = { revision: '', at: 0 };
 
   /** @param log is closed with the lock */
@@ -78,7 +78,7 @@ export class Lock {
       while (!(await this.#confirm(options)));
       this.#timer = setInterval(() => this.heartbeat(), HEARTBEAT_MS).unref();
       await options.pause(this.drainMs, 'requests');
-      // Creates may be sent from now on; and this process may have been suspended, and is about to count as dead.
+      // Creates may be sent from now on; if this process was suspended, it may be about to count as dead.
       await this.#append('beat');
       this.#failure = undefined;
     } catch (error) {
@@ -93,7 +93,7 @@ export class Lock {
         await this.#append('acquire', { revision: revisionOf(state), isOnServer: this.#context.isOnServer });
         const { holder, drainMs } = this.#log.cached();
         this.#drainedAt = this.#clock.monotonic() + drainMs;
-        // Otherwise, another run was quicker.
+        // Otherwise, another run won the race.
         if (holder?.run === this.#run) return;
       } else if (!isReported) {
         onWait?.(state.holder);
@@ -111,7 +111,7 @@ export class Lock {
     return liveness === 'dead' || (liveness === 'unknown' && now - this.#seen.at >= SILENCE_MS);
   }
 
-  // Gives a live run whose record the server has lost the time to take the lock back.
+  // Gives a live run whose record the server lost time to take the lock back.
   async #confirm({ pause }: LockOptions): Promise<boolean> {
     if (!this.#log.cached().holder?.isProvisional) return true;
     await pause(PROBATION_MS, 'lock');
@@ -133,7 +133,7 @@ export class Lock {
     }
   }
 
-  /** Call after a create without a valid response, which the service may process for so long. */
+  /** Call after a create without a valid response, which the service may still process for `ms`. */
   extendDrain(ms: number): void {
     this.#drainedAt = Math.max(this.#drainedAt, this.#clock.monotonic() + ms);
     // The next run must know even if this one is killed before the next heartbeat.
@@ -165,7 +165,7 @@ export class Lock {
     clearInterval(this.#timer);
     try {
       const { holder } = this.#log.cached();
-      // From a provisional holder, a run that the server has lost may still take the lock back.
+      // A run whose lock the server lost may still take it back from a provisional holder.
       if (holder?.run === this.#run && !holder.isProvisional) await this.#append('release');
     } finally {
       this.#log.close();

@@ -1,4 +1,4 @@
-// What is known of every name of a file, and the document of an import (docs/cli.md).
+// What is known about each name in a file, and the document of an import (docs/cli.md).
 import type { Category, NewCategory } from '../api/types.ts';
 import type { PetstoreError } from '../errors.ts';
 
@@ -14,14 +14,14 @@ export type Outcome =
 
 type OutcomeOf<State> = Outcome & { readonly state: State };
 
-/** Rows count from 1 in the documents. */
+/** Rows are counted from 1 in the document. */
 export type NumberedRow = NewCategory & { readonly row: number };
 
-/** What is known of a name; without an outcome it is pending. */
+/** What is known about a name; without an outcome it is pending. */
 export interface Entry {
   /** The first row with this name. */
   readonly row: NumberedRow;
-  /** How often it was sent. */
+  /** How many times it was sent. */
   sent: number;
   outcome: Outcome | undefined;
 }

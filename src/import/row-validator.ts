@@ -13,7 +13,7 @@ const MAX_ROWS = 500_000;
 const SHOWN = 20;
 const CORRECT = 'correct the file and run the same command again';
 
-/** The values of the options for reading a file. */
+/** The options for reading a file. */
 export interface RowOptions {
   readonly delimiter?: string | undefined;
   readonly encoding?: string | undefined;
@@ -22,7 +22,7 @@ export interface RowOptions {
   readonly ignoreExtra: boolean;
 }
 
-/** A row of a file, with the line in which it begins. */
+/** A row of a file, with the line on which it begins. */
 export type FileRow = NewCategory & { readonly line: number };
 
 /** A valid row as it was read: many exporters write null for a missing value. */
@@ -31,7 +31,7 @@ interface NullableCategory {
   readonly description?: string | null;
 }
 
-/** Collects valid rows and problems; each problem names the line in which its row begins. */
+/** Collects valid rows and problems; each problem names the line on which its row begins. */
 export class RowValidator {
   readonly rows: FileRow[] = [];
   readonly options: RowOptions;

@@ -18,14 +18,14 @@ import { ImportResults } from './results.ts';
 
 /** How long a create may be on its way after its response was lost. */
 const LOST_MS = 2000;
-/** More lost responses in a row than workers, or this many, mean that the service has a problem. */
+/** As many lost responses in a row as workers, but at least this many, mean that the service has a problem. */
 const LEAST_LOST = 4;
 
 export interface RunOptions extends ListOptions {
   readonly rows: readonly NewCategory[];
   readonly lock: Lock;
   readonly concurrency: number;
-  /** How often a name is sent again after a list proved its absence. */
+  /** The maximum number of times that a name is sent again after a list proved its absence. */
   readonly maxRetries: number;
   readonly timeoutMs: number;
   /** Whether the quota allows one more request without a wait. */
@@ -68,9 +68,9 @@ class Run implements RunResult {
   #seen = new Set<string>();
   /** The keys in the first list. */
   #before: ReadonlySet<string> = new Set();
-  /** The names of the file for which categories stand, by the keys of these. */
+  /** The names of the file that have become categories, by the keys of the categories. */
   readonly #owners = new Map<string, Entry>();
-  /** The last list after the first one. */
+  /** The latest list, except the first. */
   #lastLookup: Lookup | undefined;
   stop: Stop | undefined;
   /** Aborted by a stop: rows that wait for the rate limit are not sent. */
@@ -81,7 +81,7 @@ class Run implements RunResult {
     this.results = new ImportResults(options.rows);
   }
 
-  /** The first stop counts, unless another import would create rows twice after this one. */
+  /** Keeps the first stop, unless a later one means that another import may create rows twice. */
   end(error: unknown, rerunUnsafe = false): void {
     if (!this.stop || (rerunUnsafe && !this.stop.rerunUnsafe))
       this.stop = { error: toPetstoreError(error), rerunUnsafe };
@@ -104,7 +104,7 @@ class Run implements RunResult {
       if (this.stop && !this.stop.rerunUnsafe) return;
       if (this.results.counts.unknown > 0) await this.#lookUp();
       if (this.stop) return;
-      // The names that stay unknown were sent `maxRetries` times more.
+      // If names are still unknown after a lookup, sending more names would leave more of them unknown.
       if (isBroken && this.results.counts.unknown > 0) return this.end(noValidResponseError());
     }
   }
@@ -156,7 +156,7 @@ class Run implements RunResult {
     } catch (error) {
       const { means, isFatal } = classifyError(error);
       if (isFatal) this.end(error);
-      // A row that was not sent may be created by another client.
+      // If another client creates a row that was not sent, the row counts as existing.
       if (means === 'unsent') entry.sent--;
       if (means === 'rejected') this.results.set(entry, { state: 'failed', error: toPetstoreError(error) });
       if (means === 'rejected' || means === 'unsent') return true;
@@ -202,7 +202,7 @@ class Run implements RunResult {
     return this.#lastLookup;
   }
 
-  // Marks the names that a list shows, and returns the new categories that none of them explains.
+  // Marks the names that a list shows, and returns the new categories that no name explains.
   #read(listed: readonly Category[]): Category[] {
     return listed.filter((category) => {
       const key = keyOf(category);

@@ -8,7 +8,7 @@ import { escapeControls } from '../escape.ts';
 /** If the signal is aborted, the prompt rejects with its reason. */
 export type PromptIO = Pick<Context, 'stdin' | 'stderr' | 'signal' | 'interrupt' | 'suspend'>;
 
-/** How often a question is asked in all, until its answer is valid and accepted. */
+/** The maximum number of times that a question is asked. */
 const TRIES = 3;
 
 interface QuestionOptions<T> {
@@ -89,7 +89,7 @@ async function ask(
     // Without job control the process does not stop, and the terminal must not echo.
     input.setRawMode(true);
   });
-  // Ctrl-D, and a terminal that was closed.
+  // Ctrl-D, or a closed terminal.
   lines.on('close', end).on('error', end);
   if (hidden) await stderr.write(message);
   try {

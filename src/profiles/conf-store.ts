@@ -9,7 +9,7 @@ import { escapeControls } from '../escape.ts';
 import type { StoredProfile } from './store.ts';
 import { BUILT_IN_PROFILES, checkProfileName, DEFAULT_PROFILE, hasKey, isProfileName } from './store.ts';
 
-/** A write takes less time. */
+/** The age of a temporary file that a killed write left behind: a write takes less time. */
 const STALE_MS = 60_000;
 const ACTIVE = 'active';
 const PREFIX = 'profile-';
@@ -124,9 +124,9 @@ export function openConfStore(dir: string) {
 }
 
 /**
- * Makes the user's own file private; a file of root, such as a mounted secret, is used as it is.
+ * Makes the user's own file private; a file owned by root, such as a mounted secret, is used as it is.
  * @returns false if there is no such file
- * @throws PetstoreError `storage` for a file of another user, whose key command would run as this user
+ * @throws PetstoreError `storage` for a file owned by another user, whose key command would run as this user
  */
 function isUsable(path: string): boolean {
   const stats = fs.statSync(path, { throwIfNoEntry: false });

@@ -47,7 +47,7 @@ export function checkBaseUrl(text: unknown, source: string): BaseUrl {
   throw new PetstoreError('usage', `${source} ${parsed.problem}`, { hint: `use ${hint}` });
 }
 
-// The valid URL for this machine that a text without scheme or version stands for.
+// The valid loopback URL that a text without a scheme or version stands for, if there is one.
 function loopbackUrl(text: string): string | undefined {
   const url = `http://${text.replace(/^http:\/\//i, '')}`;
   if (text.startsWith('https:') || !URL.canParse(url)) return undefined;
@@ -64,7 +64,7 @@ export function isLoopback(hostname: string): boolean {
 export const MAX_KEY_LENGTH = 4096;
 
 /**
- * @param source where the key comes from; nothing for the prompt
+ * @param source where the key comes from; empty for the prompt
  * @throws PetstoreError `auth` that never contains the key
  */
 export function checkKey(key: unknown, source = '', hint?: Hint): string {

@@ -24,7 +24,7 @@ export interface FoundUrl extends Partial<BaseUrl> {
 export interface FoundKey {
   readonly key?: string;
   readonly keySource: KeySource;
-  /** `source` has the command: a profile or a variable. */
+  /** `source`: the profile or variable that contains the command. */
   readonly keyCommand?: { readonly line: string; readonly source: string };
 }
 
@@ -50,7 +50,7 @@ interface Overrides {
   readonly keyCommand?: string | undefined;
 }
 
-/** What the command line and the environment ask for. */
+/** What the command line and the environment request. */
 export interface CredentialRequest extends Overrides {
   /** The profile named by `--profile` or PETSTORE_PROFILE; its name may be invalid. */
   readonly profile?: string | undefined;
@@ -115,7 +115,7 @@ export async function resolveCredentials(
   return { profile, baseUrl, urlSource, key: printed, keySource, keyCommand };
 }
 
-/** The profile of a command, with everything that its URL and key may come from. */
+/** The profile of a command, with the sources of its URL and key. */
 export interface SelectedProfile {
   readonly profile: string;
   readonly overrides: Overrides;
@@ -196,7 +196,7 @@ function overridingKey({ key, keyCommand: line }: Overrides): FoundKey | undefin
   return { keyCommand: { line, source: KEY_COMMAND_VARIABLE }, keySource: 'command' };
 }
 
-/** How to save a key, and a URL where there is none. */
+/** How to save a key, and a base URL if there is none. */
 export function loginHint(profile: string, withUrl = false): Hint {
   const command = ['auth', 'login', '-p', profile];
   if (!withUrl) return { hint: 'save a valid key', command };

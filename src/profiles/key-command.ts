@@ -14,13 +14,13 @@ const TIMEOUT_MS = 30_000;
 const DRAIN_MS = 200;
 const MAX_STDERR = 64 * 1024;
 
-/** What a key command uses of the process. */
+/** The parts of the context that a key command uses. */
 export type KeyCommandContext = Pick<Context, 'env' | 'clock' | 'signal' | 'redactor' | 'stderr' | 'platform'>;
 
 /**
  * Runs the command without a shell; its stdin is empty, so that it cannot consume the input of a loop. Its stderr is shown
  * after it has ended, when a key in it can be redacted.
- * @param source what has the command: an option, a variable or a profile
+ * @param source the option, variable or profile that contains the command
  * @returns the first line of its stdout
  * @throws PetstoreError `auth` if it fails, takes longer than 30 s or prints no valid key, `interrupted`
  */
@@ -94,7 +94,7 @@ function misplacedKeyError(source: string): PetstoreError {
   return new PetstoreError('auth', `${source} looks like an API key`, { hint });
 }
 
-// Whether the command line uses the syntax of a shell, but does not name one.
+// Whether the command line uses shell syntax, but does not name a shell.
 function needsShell(commandLine: string): boolean {
   const isShell = /^\S*(?:sh|cmd|powershell)(?:\.exe)?"?\s/i.test(commandLine);
   return !isShell && /[|$<>&`]/.test(commandLine);
@@ -109,7 +109,7 @@ async function start(
   const { PETSTORE_API_KEY: _key, PETSTORE_STATE_PASSWORD: _password, PETSTORE_STATE_URL: _url, ...env } = all;
   try {
     const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
-    // Without free file descriptors it has no streams, and the event `error` says so.
+    // If no file descriptor is free, the child has no streams, and the event `error` reports it.
     if (!child.stdout) await once(child, 'spawn');
     return child;
   } catch (error) {

@@ -5,7 +5,7 @@ import { PetstoreError } from '../errors.ts';
 
 export type PathContext = Pick<Context, 'env' | 'platform' | 'homeDir'>;
 
-/** By the variable that overrides it: a variable of the platform, its default below the home directory, and our directory in it. */
+/** By overriding variable and platform: the platform's variable, the default below the home directory, and petstore's directory in it. */
 const DIRECTORIES = {
   PETSTORE_CONFIG_DIR: {
     linux: ['XDG_CONFIG_HOME', '.config', 'petstore'],

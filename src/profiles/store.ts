@@ -31,7 +31,7 @@ export function isProfileName(name: string): boolean {
 }
 
 /**
- * @param source the environment variable that named the profile; none if it was typed
+ * @param source the environment variable that named the profile; undefined if it was typed
  * @throws PetstoreError `usage`
  */
 export function checkProfileName(name: string, source?: string): string {
@@ -44,7 +44,7 @@ export function checkProfileName(name: string, source?: string): string {
 
 /**
  * @param names the profiles that exist
- * @param hint if no profile has a similar name; by default, how to create one of this name
+ * @param hint if no profile has a similar name; by default, how to create one with this name
  * @throws PetstoreError `usage` that lists the profiles and suggests the closest
  */
 export function checkProfileExists(

@@ -18,7 +18,7 @@ export const PLANS: ReadonlyMap<unknown, readonly string[]> = new Map([
 /**
  * Parses a limit such as `60/6s` or `5/10` (seconds).
  * @param option for messages
- * @throws PetstoreError `usage` if it is none, or allows nothing
+ * @throws PetstoreError `usage` if the text is not a limit, or allows no requests
  */
 export function parseLimit(text: string, option: string): Limit {
   const [, count = '', duration = ''] = /^(\d{1,9})\/(.+)$/.exec(text.trim()) ?? [];

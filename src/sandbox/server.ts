@@ -115,7 +115,7 @@ class Service {
 
   /** Resolves when the response was sent or the connection has ended. Never rejects. */
   async handle(request: IncomingMessage, to: ServerResponse): Promise<void> {
-    // The response before it ended the connection.
+    // The response to an earlier request closed the connection.
     if (!to.socket || to.socket.destroyed) return;
     const { clock, faults, limits, onRequest } = this.#options;
     const { delayMs, fault } = drawFaultPlan(faults, this.#random);

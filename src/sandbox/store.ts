@@ -13,12 +13,12 @@ export interface CategoryInput {
   readonly description?: string | undefined;
 }
 
-/** A line of the log, as JSON, has one of these. */
+/** A record of the log, as JSON, has one of these properties. */
 interface StoreRecord {
   readonly create?: CategoryInput;
   /** A request at `now` (epoch milliseconds). */
   readonly request?: { readonly key: string; readonly now: number; readonly limits: readonly Limit[] };
-  /** Deletes all. The next id is kept, so that no id is assigned twice; a snapshot sets it. */
+  /** Deletes everything. The next id is kept, so that no id is assigned twice; a snapshot sets it. */
   readonly reset?: { readonly nextId?: string };
   /** In snapshots. */
   readonly restore?: { readonly key: string; readonly usage: KeyUsage };
@@ -88,7 +88,7 @@ export class Store {
   /**
    * @param dataFile `X/pets`, `X/pets.log` or `X/pets.1.log` means `X/pets.1.log`; undefined: in memory
    * @param options `reset` deletes the data first
-   * @throws file system errors unchanged, also if the directory does not exist
+   * @throws file system errors unchanged, for example if the directory does not exist
    */
   constructor(
     dataFile: string | undefined,

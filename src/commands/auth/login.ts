@@ -133,7 +133,7 @@ async function askForUrl(session: Session, profile: string): Promise<Entered<Bas
 async function readKey(session: Session, profile: string): Promise<Entered<string>> {
   const { stdin, env, platform } = session.context;
   if (!stdin.isTTY) {
-    // Git Bash connects its terminal by pipes, so there is no prompt.
+    // Git Bash connects its terminal through pipes, so there is no prompt.
     if (platform === 'win32' && env['MSYSTEM']) {
       await session.notice('Reading the key from stdin; for a hidden prompt, run `winpty petstore auth login`');
     }
@@ -160,7 +160,7 @@ async function firstLine(session: Session): Promise<string> {
   return text.split(/\r?\n/, 1)[0] ?? '';
 }
 
-// Without verification the command is not run: its vault may be locked or elsewhere.
+// Without verification the command is not run: its vault may be locked or on another machine.
 async function runCommand(session: Session, line: string, mayRun: boolean): Promise<Entered<string> | undefined> {
   const { parseKeyCommand, runKeyCommand } = await import('../../profiles/key-command.ts');
   parseKeyCommand(line, '--key-command');
@@ -169,7 +169,7 @@ async function runCommand(session: Session, line: string, mayRun: boolean): Prom
   return { value, hint: 'make --key-command print a valid key' };
 }
 
-/** Lists the categories until URL and key are accepted: a rejected one that came from a prompt is asked for again. */
+/** Lists the categories until URL and key are accepted: if the rejected one came from a prompt, asks for it again. */
 async function verify(session: Session, profile: string, givenUrl: Entered<BaseUrl>, givenKey: Entered<string>) {
   let url = givenUrl;
   let key = givenKey;

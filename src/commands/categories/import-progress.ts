@@ -1,4 +1,4 @@
-// The estimated time of an import for people, and its progress line.
+// Formats the estimated time of an import, and its progress line.
 import type { Clock } from '../../clock.ts';
 import { formatCount, formatDuration, formatNumber, formatRemaining } from '../../format.ts';
 import type { Estimate } from '../../import/estimate.ts';

@@ -1,4 +1,4 @@
-// The warnings of an import about names: of its file, and of existing categories.
+// The warnings of an import about names in its file and existing categories.
 import type { NewCategory } from '../../api/types.ts';
 import { formatNumber } from '../../format.ts';
 import type { FileRow } from '../../import/row-validator.ts';
