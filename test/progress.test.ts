@@ -59,7 +59,7 @@ test.each<[Options, WorldOptions, HttpWait, string]>([
   [{ json: true }, { columns: 80 }, wait(43), JSON_LINE],
   [{ quiet: true }, {}, wait(43), ''],
   [{ quiet: true }, { columns: 80 }, wait(43), ''],
-])('with %j in %j the only progress of the wait %j is %j', async (options, place, given, line) => {
+])('with %j in %j the only output about the wait %j is %j', async (options, place, given, line) => {
   const { clock, progress, shown } = start(options, place);
   progress.wait(given);
   expect(progress.waiting).toBe(given.until > NOW + 1000);

@@ -111,7 +111,7 @@ test.each([
   expect(err.slice(0, start.length)).toBe(start);
 });
 
-test.each(['categories import -yh', '-qh', 'api --input -h'])('`petstore %s` asks for help', async (line) => {
+test.each(['categories import -yh', '-qh', 'api --input -h'])('`petstore %s` prints help', async (line) => {
   const { code, out } = await inProcess(line.split(' '));
   expect([code, out]).toEqual([0, expect.stringMatching(/^Usage: petstore /)]);
 });

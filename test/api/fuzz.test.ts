@@ -33,7 +33,7 @@ const category = fc.record({ id: mostly(fc.nat()), name: mostly(fc.string()), de
 const json = (value: fc.Arbitrary<unknown>): fc.Arbitrary<Buffer> =>
   value.map((one) => Buffer.from(JSON.stringify(one)));
 
-test('a mutated body is decoded to categories or fails with the kind of its request and status', async () => {
+test('a mutated body is decoded to categories or fails with the error kind for its request and status', async () => {
   const cases = fc.oneof(
     fc.tuple(mutated([LIST, `[${ONE}]`, '[]']), fc.constant(200), fc.constant('service')),
     fc.tuple(json(fc.array(category, { maxLength: 3 })), fc.constant(200), fc.constant('service')),

@@ -33,7 +33,7 @@ const withWrite = (write: Write): LogFs => ({ ...fs, writeSync: write as LogFs['
 const segmentIn = (dir: string): number => Number(/\.(\d+)\.log/.exec(fs.readdirSync(dir).join())?.[1]);
 const numbered = (count: number): string[] => Array.from({ length: count }, (_, i) => `r${i}`);
 
-test('append returns the result of its own record even if it reads others with it, and reopening gives the same state', () => {
+test('append returns the result of its own record even if it reads other records with it, and a reopened log has the same state', () => {
   const dir = tempDir();
   const other = open(dir);
   const racing = open(dir, 1e9, {
@@ -63,7 +63,7 @@ test.each([4, 1])('a short write (missing bytes: %i) is an error, and every proc
   expect(open(dir).refresh()).toEqual(['one', 'three']);
 });
 
-test('a log whose first write was torn after one byte is used, also if it is strict', () => {
+test('a log whose first write was torn after one byte can be used, even if it is strict', () => {
   const dir = tempDir();
   fs.writeFileSync(join(dir, 'led.1.log'), '~');
   const log = open(dir, 1e9, { strict: true });
@@ -71,7 +71,7 @@ test('a log whose first write was torn after one byte is used, also if it is str
   expect(open(dir, 1e9, { strict: true }).refresh()).toEqual(['one']);
 });
 
-test('a damaged record is ignored, or an error if the log is strict, and never read as another one (500 mutations)', () => {
+test('a damaged record is ignored, or is an error if the log is strict, and is never read as another record (500 mutations)', () => {
   const dir = tempDir();
   const file = join(dir, 'led.1.log');
   const log = open(dir);
@@ -103,7 +103,7 @@ test('a 20 MB record is read in large chunks', () => {
   expect(reads).toBeLessThan(20);
 });
 
-test('a log whose state is larger than its limit rotates only once it has doubled', () => {
+test('a log whose state exceeds the size limit rotates only when its size has doubled', () => {
   const dir = tempDir();
   const log = open(dir, 400);
   for (const record of numbered(500)) log.append(record);
@@ -134,7 +134,7 @@ test('a process that was suspended during many rotations joins the newest segmen
 });
 
 test.each([false, true])(
-  'a log whose directory was removed continues in the one that other processes use (strict: %s)',
+  'a log whose directory was removed continues in the log that other processes use (strict: %s)',
   (strict) => {
     const dir = join(tempDir(), 'logs');
     const [reading, writing] = [open(dir, 1e9, { strict }), open(dir, 1e9, { strict })];
@@ -235,7 +235,7 @@ function caseInsensitive(): LogFs {
   };
 }
 
-test('names that differ in case are one log if the file system ignores case, and otherwise separate ones', () => {
+test('names that differ in case denote one log if the file system ignores case, and otherwise separate logs', () => {
   const [shared, separate] = [tempDir(), tempDir()];
   const [first, second, third] = ['Led', 'led', 'LED'].map((name) => {
     const log = new FileLog(list, { dir: shared, name, rotateAtBytes: 300, fs: caseInsensitive() });

@@ -1,4 +1,4 @@
-// Liveness of the process that wrote a record, also if /proc shows another pid namespace.
+// Liveness of the process that wrote a record, even if /proc shows another pid namespace.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ test('a process is dead if its pid is unused or belongs to a process that starte
   expect(livenessOf({ ...currentProcess(), start: '', pid: 2 ** 22 + 1 })).toBe('dead');
 });
 
-test('the liveness of a process of another host, boot or pid namespace is unknown', () => {
+test('the liveness of a process on another host, or of another boot or pid namespace, is unknown', () => {
   const [host, namespace, boot] = currentProcess().host.split(' ');
   for (const other of [
     `elsewhere ${namespace} ${boot}`,

@@ -64,7 +64,7 @@ test.each([
   expect(error).toMatchObject({ kind, hint: expect.stringContaining(hint) });
 });
 
-test('a hint of the client library names its own options', () => {
+test('a hint in the client library names the options of the library', () => {
   const error = replyError(new Error('WRONGPASS'));
   expect(error.hintFor('stateUrl')).toBe('check statePassword and the user in stateUrl');
 });
@@ -89,7 +89,7 @@ withServer('a server runs scripts and rejects a missing password and an unknown 
   expect(await failure(client(server.port, { password, database: 99 }))).toBe('rejected: it has no such database');
 });
 
-test('a host that does not exist, and a server without TLS, have hints about the URL', async () => {
+test('the error of an unknown host or a server without TLS has a hint about the URL', async () => {
   const server = await scripted(() => undefined);
   const hint = async (state: StateServer): Promise<unknown> =>
     ping(state).catch((thrown: unknown) => state.toPetstoreError(thrown));

@@ -136,7 +136,7 @@ test.each([
   [30_000, 9000, true],
   [30_000, 11_000, false],
   [1500, 600, false],
-])('a reply that is fresh for %i ms is so after a clock step of %i ms: %s', async (freshMs, ms, isFresh) => {
+])('a reply that is fresh for %i ms is still fresh after a clock step of %i ms: %s', async (freshMs, ms, isFresh) => {
   const clock = FakeClock.manual();
   const server = new ServerClock(clock);
   server.read(0, server.moment);
@@ -230,7 +230,7 @@ test.each<[string, object | RegExp]>([
   ['redis://u:secret@h/x', /^X (?!.*secret)/],
   ['redis://u:secret@h/0?a=1', /^X (?!.*secret)/],
   ['redis://%zz:secret@h', /^X (?!.*secret)/],
-])('the state server address %s is parsed, or rejected without its password', (url, expected) => {
+])('the state server address %s is parsed, or rejected without showing its password', (url, expected) => {
   const parse = (): unknown => parseStateUrl(url, undefined, 'X');
   if (expected instanceof RegExp) expect(parse).toThrow(expected);
   else expect(parse()).toMatchObject(expected);

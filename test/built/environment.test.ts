@@ -28,17 +28,20 @@ function unprivileged({ dir }: Place, args: readonly string[], env: Record<strin
   return ended(child);
 }
 
-test.runIf(hasShell)('a key command that cannot be started for lack of open files is named', async () => {
-  const at = place({ PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY_COMMAND: `echo ${KEY}` });
-  const message = 'key command `echo` failed (too many open files)';
-  const error = { kind: 'auth', message, hint: 'raise the open file limit (ulimit -n)' };
-  const err = `${JSON.stringify({ error })}\n`;
-  // How many files are open before the command is started depends on the system and the version of Node.js.
-  const runs = [21, 22, 23, 24, 25].map((files) => inScript(at, `ulimit -n ${files}; exec "$@"`, LIST));
-  expect(await Promise.all(runs)).toContainEqual(expect.objectContaining({ code: 3, out: '', err }));
-});
+test.runIf(hasShell)(
+  'the error names a key command that cannot be started because too many files are open',
+  async () => {
+    const at = place({ PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY_COMMAND: `echo ${KEY}` });
+    const message = 'key command `echo` failed (too many open files)';
+    const error = { kind: 'auth', message, hint: 'raise the open file limit (ulimit -n)' };
+    const err = `${JSON.stringify({ error })}\n`;
+    // How many files are open before the command is started depends on the system and the version of Node.js.
+    const runs = [21, 22, 23, 24, 25].map((files) => inScript(at, `ulimit -n ${files}; exec "$@"`, LIST));
+    expect(await Promise.all(runs)).toContainEqual(expect.objectContaining({ code: 3, out: '', err }));
+  },
+);
 
-test.runIf(hasShell)('in a directory that was deleted, only a relative path is an error', async () => {
+test.runIf(hasShell)('in a deleted directory, only a relative path is an error', async () => {
   const at = savedPlace(service.url);
   const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"';
   expect(await inScript(at, script, LIST)).toMatchObject({ code: 0, out: LISTED });
@@ -53,7 +56,7 @@ test.runIf(hasShell)('in a directory that was deleted, only a relative path is a
 const HOMELESS: Record<string, string> = process.getuid?.() === 0 ? {} : { HOME: '' };
 
 test.runIf(otherRuns)(
-  'without a home directory, a list needs key and URL in the environment, and a login directories',
+  'without a home directory, a list needs the key and URL in the environment, and a login needs the directories',
   async () => {
     const at = place();
     const list = await unprivileged(at, LIST, { ...HOMELESS, PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: service.url });
@@ -69,14 +72,14 @@ test.runIf(otherRuns)(
   },
 );
 
-test('petstore exits with 1 if the event loop runs empty before the command ends', async () => {
+test('petstore exits with 1 if the event loop becomes empty before the command ends', async () => {
   // A write that never completes.
   const preload = 'data:text/javascript,process.stdout.write=()=>true';
   const { code, out } = await petstore(place({ NODE_OPTIONS: `--import=${preload}` }), ['--help']);
   expect([code, out]).toEqual([1, '']);
 });
 
-test('on Windows, neither petstore nor a key command runs programs of the current directory', async () => {
+test('on Windows, neither petstore nor a key command runs programs from the current directory', async () => {
   // A key command inherits the preload.
   const name = 'NoDefaultCurrentDirectoryInExePath';
   const preload = `data:text/javascript,Object.defineProperty(process,'platform',{value:'win32'});process.on('exit',()=>console.error(process.env.${name}))`;

@@ -37,7 +37,7 @@ const proxyHost = new URL(proxy.url).host;
 const trusting = (url: string, env: Record<string, string> = {}): Place =>
   savedPlace(url, { NODE_EXTRA_CA_CERTS: certificate, ...env });
 
-test('a list succeeds at a service with a trusted certificate', async () => {
+test('a list from a service with a trusted certificate succeeds', async () => {
   expect(await petstore(trusting(service.url), LIST)).toEqual(LISTED);
 });
 

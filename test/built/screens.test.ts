@@ -49,7 +49,7 @@ async function screen(url: string, options: TerminalOptions = {}) {
   return { outcome, shown: still(await picture(outcome.screen, 80, 24)) };
 }
 
-test('a list on a terminal has aligned columns of the width of the terminal, bold headings and a quota line', async () => {
+test('a list on a terminal has aligned columns that fit the terminal, bold headings and a quota line', async () => {
   const { outcome, shown } = await screen(service.url);
   expect(outcome).toMatchObject({ code: 0, screen: expect.stringContaining('\u001b[1m') });
   expect(shown).toMatchInlineSnapshot(`
@@ -64,7 +64,7 @@ test('a list on a terminal has aligned columns of the width of the terminal, bol
 });
 
 test('a countdown ended by Ctrl-C is replaced by the quota and the error', async () => {
-  // The spinner has painted its line.
+  // The spinner has drawn its line.
   const after = 'for the rate limit to reset\u001b[?2026l';
   const { outcome, shown } = await screen(`${service.origin}/limited/v1`, { steps: [{ after, send: '\u0003' }] });
   expect(outcome.code).toBe(130);
@@ -73,7 +73,7 @@ test('a countdown ended by Ctrl-C is replaced by the quota and the error', async
   expect(shown).toBe('quota (production): rate limited; try again in 42s\nerror: interrupted');
 });
 
-test('an import stopped by Ctrl-Z during its spinner continues after fg', async () => {
+test('an import stopped by Ctrl-Z while its spinner is shown continues after fg', async () => {
   const here = savedPlace(service.url);
   writeFileSync(join(here.dir, 'pets.ndjson'), '{"name":"rat"}');
   await inShell(here, [
@@ -88,6 +88,6 @@ test('a list in a pipe is complete and plain, and its quota line is not shown', 
   const outcome = await inTerminal(savedPlace(service.url), ['categories', 'list'], { stdoutPiped: true });
   expect(outcome.out).toContain('Canis familiaris: a loyal companion of people for some fifteen thousand years');
   expect(outcome.out).not.toContain('\u001b');
-  // A quota line would paint over a pager.
+  // A quota line would overwrite the screen of a pager.
   expect(outcome.screen).not.toContain('quota');
 });

@@ -51,7 +51,7 @@ function runFrom(source: Source, respond: Respond): Run {
   return { ...at, option: source === 'a typed profile' ? ' -p production' : '', sent };
 }
 
-// By default, a command is interrupted when its first request was received.
+// By default, a command is interrupted when its first request has been received.
 type Begun = (run: Run, child: ChildProcess) => Promise<unknown>;
 const received =
   (requests = 1): Begun =>
@@ -115,7 +115,7 @@ test.concurrent.each<[Source, keyof typeof EXIT_CODES, format: string, profile: 
   },
 );
 
-test.concurrent('SIGINT during a create prints a response that arrives in time, then ends the program', async () => {
+test.concurrent('after SIGINT, a create prints a response that arrives in time, then ends by the signal', async () => {
   const run = runFrom('the saved profile', dogsAfter(400));
   const result = await interrupted(run, 'categories create --name dog --json', 'SIGINT');
   expect(result).toEqual({ code: 130, signal: 'SIGINT', out: '{"id":7,"name":"dog"}\n', err: '' });

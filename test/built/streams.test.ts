@@ -12,7 +12,7 @@ const BIG = JSON.stringify(
 );
 const LIST = ['categories', 'list'];
 
-// It lists 1 MB to tests of slow and closed pipes, and one category to others.
+// Lists 1 MB for the tests of slow and closed pipes, and one category for the others.
 const service = await startHttpFake(({ path }) => ({
   body: path.startsWith('/big/') ? BIG : [{ id: 1, name: 'dog' }],
 }));

@@ -71,8 +71,8 @@ test('`api --input -` is a usage error on a terminal', async () => {
 });
 
 test.each([
-  // What Git Bash makes of `/categories`.
-  ['a path of Windows', ['GET', 'C:/Program Files/Git/x'], 'the path is a full URL\nhint: use a path relative'],
+  // Git Bash converts `/categories` to such a path.
+  ['a Windows path', ['GET', 'C:/Program Files/Git/x'], 'the path is a full URL\nhint: use a path relative'],
   ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON\nhint: quote the JSON, for'],
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'cannot have a body\nhint: remove --data and --input, or use POST'],
   ['a directory as input', ['POST', '/x', '--input', '/'], '"/" is a directory'],

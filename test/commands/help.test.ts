@@ -72,7 +72,7 @@ test('the help of a subcommand names the global options in at most two lines, an
   expect(root.indexOf('Categories:')).toBeLessThan(root.indexOf('Global options:'));
 });
 
-test('`petstore help COMMAND` prints the same text as `COMMAND --help`, also for an alias and without a command', async () => {
+test('`petstore help COMMAND` prints the same text as `COMMAND --help`, even for an alias and without a command', async () => {
   const help = async (...args: string[]) => (await inProcess(args)).out;
   expect(await help('categories', 'list', '--help')).toContain('Usage: petstore categories list');
   expect(await help('help', 'categories', 'ls')).toBe(await help('categories', 'list', '--help'));

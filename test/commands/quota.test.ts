@@ -27,7 +27,7 @@ test('`quota` before the first response prints "unknown" and sends nothing', asy
   expect(statuses).toEqual([]);
 });
 
-test('`quota --refresh` sends one GET /categories, whose window is shown until its reset, and then its limit', async () => {
+test('`quota --refresh` sends one GET /categories; `quota` shows its window until the reset, then only the limit', async () => {
   const { statuses, run, clock } = await service();
   const fresh = await run('quota --refresh');
   expect(fresh.code).toBe(0);
@@ -43,7 +43,7 @@ test('`quota --refresh` sends one GET /categories, whose window is shown until i
   expect(JSON.parse((await run('quota --json')).out)).toMatchObject({ limit: 60, remaining: null, resetPassed: true });
 });
 
-test('`quota` shows a limit above 1,000,000 as unlimited, also after the reset', async () => {
+test('`quota` shows a limit above 1,000,000 as unlimited, even after the reset', async () => {
   const { run, clock } = await service('10000000/1m');
   const { out, err } = await run('quota --refresh');
   expect(out).toContain('remaining     unlimited\n');
@@ -67,7 +67,7 @@ test('`quota` shows the block after a 429, which applies to every command until 
   expect(JSON.parse((await run('quota --clear --json')).out)).toMatchObject({ blocked: null, limit: null });
 });
 
-test('`quota --refresh` says if the service sends no rate limit headers', async () => {
+test('`quota --refresh` reports if the service sends no rate limit headers', async () => {
   const { env } = await serving(() => ({ body: [] }));
   const { out } = await inProcess(['quota', '--refresh'], { env });
   expect(out).toContain('remaining     unknown (the service sent no rate limit headers)\n');

@@ -46,7 +46,7 @@ function scripted(steps: readonly Step[], options: Options = {}) {
     close: async () => undefined,
     async send(_request, how) {
       const step = steps[Math.min(sentAt.length, steps.length - 1)] as Step;
-      // A connection that was made for nothing stays open for half a second.
+      // An unused connection stays open for half a second.
       if (step.connectMs !== undefined && clock.now() > openUntil) {
         await clock.sleep(step.connectMs);
         openUntil = clock.now() + 500;
@@ -105,7 +105,7 @@ const headers = (remaining: number, resetInS = 40): Record<string, string> => ({
   'x-ratelimit-reset': String(resetInS),
 });
 
-test('a create is resent after the wait stated by a 429, and the stated wait is not multiplied', async () => {
+test('a create is resent after the wait that a 429 states, which is not multiplied', async () => {
   const refusal = (seconds: number) => ({ status: 429, headers: { 'retry-after': String(seconds) } });
   const { sender, gaps, waits, sentAt } = scripted([refusal(2), refusal(3), { status: 201 }]);
   expect((await sender.send(CREATE)).status).toBe(201);
@@ -168,7 +168,7 @@ test('a 503 to a create delays the next create, and a 503 to a read delays only 
   expect(read.gaps()).toEqual([310]);
 });
 
-test('a request with no quota left waits for the reset if the wait is at most --max-wait, and otherwise fails', async () => {
+test('with an exhausted quota, a request waits for the reset if the wait is at most --max-wait, and otherwise fails', async () => {
   // The reset is 40 s ahead, and its resolution is a second.
   const steps = [{ status: 200, headers: headers(0) }, { status: 200 }];
   const { sender, gaps, waits } = scripted(steps, { maxWaitMs: 41_000 });
@@ -294,7 +294,7 @@ test.each<[string, Step]>([
   ['a 429', { status: 429, headers: { 'retry-after': '2' } }],
   ['a 503', { status: 503 }],
   ['a lost response', { fails: new TransportError('reset', true, 'connection reset') }],
-])('a read that is sent once is not sent again after %s, even if the run has made progress', async (_what, step) => {
+])('a read with `once` is not retried after %s, even if the run has made progress', async (_what, step) => {
   const { sender, sentAt, clock } = scripted([{ status: 201, ms: 50 }, step, { status: 200 }]);
   const since = clock.monotonic();
   const [created, listed] = [sender.send(CREATE), sender.send({ ...LIST, once: true }).catch(() => 'failed')];
@@ -314,7 +314,7 @@ test('an error from beforeSend is thrown, nothing is sent, and the ticket is rel
   expect([sentAt.length, calls, ledger.quota().inFlight]).toEqual([0, 1, 0]);
 });
 
-test('a request with a timeout of its own is in flight for other processes until that timeout', async () => {
+test('a request with its own timeout counts as in flight for other processes until that timeout', async () => {
   const { sender, open, clock } = scripted([{ status: 200, ms: 50_000 }]);
   const sent = sender.send({ ...LIST, timeoutMs: 120_000 });
   await clock.sleep(40_000);

@@ -52,7 +52,7 @@ test.each<[ra: string, wait: number | undefined, date?: string]>([
   ['Tue Dec  1 12:00:45 2026', 45, 'Tue, 01 Dec 2026 12:00:00 GMT'],
   [T(15), 15, NOON],
   [`${T(15)}000`, 15, NOON],
-  // A timestamp of 2014 is no timestamp.
+  // A timestamp of 2014 has passed.
   ['1400000000', undefined, NOON],
   ['5, 9', undefined],
   ['9'.repeat(400), LONGEST],
@@ -117,7 +117,7 @@ test.each<[string, number, Given, Expected]>([
   expect([limit, remaining, seconds(resetInMs)]).toEqual([expectedLimit, expectedRemaining, expectedReset]);
 });
 
-test('an observation records the time of its response and how long it took in whole milliseconds, its status and whether it is a refusal', () => {
+test('a reading has the time of its response, its duration in whole milliseconds, its status and whether it is a refusal', () => {
   const head = { status: 503, headers: {}, receivedAt: NOW + 0.4, sentAt: NOW };
   expect(parseRateLimitHeaders(head, true)).toMatchObject({ at: NOW, tookMs: 1, status: 503, refused: true });
   expect(parseRateLimitHeaders(head, false).refused).toBe(false);

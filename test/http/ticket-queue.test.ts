@@ -42,7 +42,7 @@ function open(maxWaitMs: number) {
   return { clock, ledger, take, send, refuse, pass, self, waits };
 }
 
-test('a request that is aborted in the queue does not let those behind it pass the first one', async () => {
+test('a request that is aborted in the queue does not let those behind it overtake the first one', async () => {
   const { clock, ledger, take } = open(60_000);
   await ledger.acquire(100);
   const aborted = new AbortController();
@@ -82,7 +82,7 @@ test('--max-wait limits the wait for a request of another process', async () => 
   expect(waits[1]).toBeUndefined();
 });
 
-test('--max-wait does not limit the wait for a request of this process, nor count it as one for another', async () => {
+test('a wait for a request of the same process does not count toward --max-wait', async () => {
   const { ledger, take, send, pass, self } = open(2000);
   const ticket = await send();
   self.isBusy = true;
@@ -95,7 +95,7 @@ test('--max-wait does not limit the wait for a request of this process, nor coun
   expect(await waiting).toBeTypeOf('string');
 });
 
-test('the wait for another process begins anew after a block', async () => {
+test('the wait for another process starts again after a block', async () => {
   const { clock, ledger, take, send, refuse, pass, waits } = open(4000);
   const first = await send();
   const waiting = take(1000);

@@ -28,7 +28,7 @@ test('--verbose prints requests and responses with secrets in URLs and headers r
   ]);
 });
 
-test('--verbose prints the body of a failed request, truncated and escaped, or the reason of a failed attempt', async () => {
+test('--verbose prints the body of a failed request, truncated and escaped, or the reason for a failed attempt', async () => {
   const lines = await traced({ status: 400, body: Buffer.from(`{"message":"\u001b[31mno"}\n${'x'.repeat(5000)}`) });
   expect(lines[3]).toBe('< {"message":"␛[31mno"}');
   expect(lines.join('\n').length).toBeLessThan(2300);

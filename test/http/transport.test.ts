@@ -68,7 +68,7 @@ test('a request has the documented headers', async () => {
   ]);
 });
 
-test('early hints before a response are ignored, and a connection that is kept open ends no response', async () => {
+test('a response is complete although early hints precede it and its connection stays open', async () => {
   const hints = Buffer.from('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n');
   const bytes = Buffer.concat([hints, response('201 Created', '{}')]);
   const { url } = await serve((socket) => socket.write(bytes));

@@ -68,7 +68,7 @@ export interface Item extends Category {
   readonly by: string;
 }
 
-/** How the service deviates from the normal. */
+/** How the service deviates from a normal one. */
 export interface Script {
   /** The fate of the create number `at`, from 0. */
   fate?: (at: number, name: string) => Fate | undefined;

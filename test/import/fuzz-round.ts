@@ -40,7 +40,7 @@ const MOST_RUNS = 25;
 const MOST_FAULTS = 30;
 
 export interface RoundResult {
-  /** Empty if a run is complete, no row exists too often, and none is missing after exit code 0. */
+  /** Empty if a run is complete, no name has more categories than rows, and none is missing after exit code 0. */
   readonly violations: readonly string[];
   readonly runs: number;
   /** Whether the service changes names. */
@@ -66,7 +66,7 @@ export async function playRound(seed: number, trace: (line: string) => void = ()
   const addOthers = (share: number): unknown =>
     hasOthers && chance(share) && service.add({ name: chance(0.5) ? 'zebra' : pick(NAMES) }, 'another client');
 
-  // A response that shows the name that was sent leaves only the last list to tell.
+  // If responses show the names that were sent, only the last list reveals a changed name.
   const echoes = alteration !== undefined && chance(0.3);
   if (alteration) Object.assign(service.script, { alter: alteration, echoes });
   service.nextId = 1 + int(5);
@@ -85,7 +85,7 @@ export async function playRound(seed: number, trace: (line: string) => void = ()
   const isBadList = (share: number): boolean => hasBadLists && !echoes && isFaulty(share);
   let isCached = false;
   service.script.isCached = () => (isCached = !alteration && isBadList(0.14));
-  // A list that comes from a cache, or that lacks what its reader has seen. An empty list shows no such evidence for long.
+  // A list from a cache, or one that lacks categories that its reader has seen; an empty list is sent at most twice.
   let empty = 0;
   service.script.show = (all, _at, seen) => {
     if (isCached) return all.slice(0, int(all.length + 1));

@@ -93,7 +93,7 @@ test.runIf(hasModes)(
   },
 );
 
-test('the lock of a new base URL removes those that were not used for 48 hours, and their runs end', async () => {
+test('the lock of a new base URL removes locks that were not used for 48 hours, and their runs end', async () => {
   const stateDir = tempDir();
   const open = async (url: string): Promise<Lock> => {
     const lock = await openLock(url, { clock: new FakeClock(), stateDir: () => stateDir });
@@ -223,7 +223,7 @@ test.each<[string, string, object[]]>([
     [{ revision: '' }, { kind: 'beat', at: 7 }, { revision: 'a 5', run: 'b' }],
   ],
   [
-    'a live run that a server has forgotten, and that another one follows',
+    'a live run whose lock a server lost, and that another run follows',
     'a',
     [
       { ...FORGETFUL, run: 'b' },
@@ -232,7 +232,7 @@ test.each<[string, string, object[]]>([
     ],
   ],
   [
-    'a run on a server that waited for a forgotten one in vain',
+    'a run on a server that waited in vain for a run whose lock was lost',
     'b',
     [
       { ...FORGETFUL, run: 'b' },
@@ -241,7 +241,7 @@ test.each<[string, string, object[]]>([
     ],
   ],
   [
-    'a run on a server that takes the lock of one that was killed while it waited for a forgotten one',
+    'a run on a server that takes the lock of a run that was killed while it waited',
     'a',
     [
       { ...FORGETFUL, run: 'c' },
@@ -318,7 +318,7 @@ test('a run that could not record while it waited imports once it has recorded a
   lock.assertHeld();
 });
 
-test('a run that is stopped while its lock is provisional leaves it to the run that the server has lost', async () => {
+test('a run that is stopped while its lock is provisional leaves it to the run whose lock the server lost', async () => {
   const log = new MemoryLog(lockFormat);
   const place = { ...IN_MEMORY, isOnServer: true, livenessOf: () => 'alive' as const };
   const stopped = new Lock(log, new FakeClock(), { ...place, process: { pid: 1, start: '', host: 'here' } });

@@ -66,7 +66,7 @@ test.each([
   await expect(reading).rejects.toMatchObject({ message: `${label} is empty`, hint });
 });
 
-test('every bad row is reported with its first line', async () => {
+test('every invalid row is reported with its first line', async () => {
   const csv = 'name,description\n"two\nlines",ok\n,no name\n\nx\n" ",quoted\nx,y,z\n"fine",""\n';
   const { message, details } = await failure(csv);
   expect(message).toBe(
@@ -246,10 +246,9 @@ const unreadStdin = {
   },
 };
 
-test('a missing file, a directory and a terminal are rejected, and only tabs delimit the columns of a .TSV file', async () => {
+test('a missing file, a directory, a terminal and a URL are rejected', async () => {
   const cwd = tempDir();
   mkdirSync(join(cwd, 'some'));
-  writeFileSync(join(cwd, 'Some.TSV'), 'name\na, b\n');
   const world = { cwd, stdin: unreadStdin };
   await expect(readInputFile('none.csv', world)).rejects.toThrow('cannot read "none.csv" (no such file or directory)');
   await expect(readInputFile('some', world)).rejects.toMatchObject({
@@ -261,7 +260,12 @@ test('a missing file, a directory and a terminal are rejected, and only tabs del
     message: '"https://x.example/a.csv" is a URL',
     hint: 'download the file first',
   });
-  const file = await readInputFile('Some.TSV', world);
+});
+
+test('only tabs delimit the columns of a .TSV file', async () => {
+  const cwd = tempDir();
+  writeFileSync(join(cwd, 'Some.TSV'), 'name\na, b\n');
+  const file = await readInputFile('Some.TSV', { cwd, stdin: unreadStdin });
   expect(await rowsOf(file, { ignoreExtra: false })).toEqual([{ name: 'a, b' }]);
 });
 

@@ -41,7 +41,7 @@ test('a hidden prompt shows neither the secret nor its length, and removes its l
 test.each([
   [false, 'oldnew'],
   [true, 'new'],
-])('a prompt (hidden: %s) without job control stays without echo at Ctrl-Z, and reads "%s"', async (hidden, read) => {
+])('a prompt (hidden: %s) without job control keeps echo off after Ctrl-Z, and reads "%s"', async (hidden, read) => {
   const { io, type, rawModes, stopped } = fakeTerminal();
   const answer = createQuestion(io, { message: 'what', hidden, parse: String }).ask();
   await type('old\u001a');

@@ -82,7 +82,7 @@ test.each([
   expect(fs.readdirSync(dir)).toEqual(['profile-farm.json']);
 });
 
-test.runIf(process.platform !== 'win32')('a FIFO in place of a profile is an error instead of a wait', () => {
+test.runIf(process.platform !== 'win32')('a FIFO in place of a profile is an error and does not block', () => {
   fs.mkdirSync(dir, { recursive: true });
   execFileSync('mkfifo', [file()]);
   expect(() => openConfStore(dir).get('production')).toThrow(`"${file()}" is not a regular file`);

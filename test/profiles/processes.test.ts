@@ -54,7 +54,7 @@ const rootTest = test.runIf(process.getuid?.() === 0);
 const OTHER = { uid: 54_321, gid: 54_321 };
 const others = spawnSync(process.execPath, ['--version'], OTHER);
 
-test.runIf(others.status === 0)("a user's command uses a profile file of root as it is", async () => {
+test.runIf(others.status === 0)("a user's command uses a profile file owned by root as it is", async () => {
   const service = await startHttpFake(() => ({ body: [] }));
   const at = savedPlace(service.url);
   const config = join(at.dir, 'config');

@@ -33,7 +33,7 @@ beforeAll(async () => {
   await exec('npm', ['install', '--global', ...options, join(directory, packed.filename)], { cwd: directory });
 }, 120_000);
 
-test('the package has less than 2 MB, no dependencies, and only the program, its types, manual, licenses and SBOM', () => {
+test('the package is smaller than 2 MB, and has no dependencies and only the program, its types, manual, licenses and SBOM', () => {
   const kinds = packed.files.map(({ path }) =>
     path.replace(/^dist\/(chunks|types)\/.*(\.[cm]?js|\.d\.ts)$/, 'dist/$1/*$2').replace(/(client|sandbox)\./, '*.'),
   );

@@ -139,7 +139,7 @@ test('a request with a foreign or missing Host, or with any Origin, is rejected'
   expect((await list({ headers: { host: `LocalHost:${port}` } })).json).toEqual([]);
 });
 
-test('ten creates and ten lists in one write are answered in order, each after the one before it', async () => {
+test('ten creates and ten lists in one write are processed and answered in order', async () => {
   const { port } = await startTestSandbox();
   const exchanges = Array.from({ length: 10 }, (_, index) => {
     const body = `{"name":"dog ${index}"}`;
@@ -152,9 +152,9 @@ test('ten creates and ten lists in one write are answered in order, each after t
 });
 
 test.each([
-  ['its response is lost', 'lost-response', '$&'],
-  ['its response ends the connection', undefined, '$&Connection: close\r\n'],
-])('a request behind a pipelined one is not processed if %s', async (_reason, fault, hostLine) => {
+  ['the response to that is lost', 'lost-response', '$&'],
+  ['the response to that closes the connection', undefined, '$&Connection: close\r\n'],
+])('a request that follows a pipelined one is not processed if %s', async (_reason, fault, hostLine) => {
   const data = join(tempDir(), 'data');
   const { port } = await startTestSandbox({ faults: fault ? [fault] : [], data });
   const request = rawRequest(port, 'POST', '{"name":"dog"}').replace(/Host: .*\r\n/, hostLine);

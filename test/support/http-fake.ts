@@ -1,5 +1,5 @@
 // An HTTP server whose responses come from a function of the test, and that keeps all requests.
-// For rate limits use the sandbox.
+// For rate limits, use the sandbox.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';

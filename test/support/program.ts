@@ -31,7 +31,7 @@ export function petstore(at: Place, args: readonly string[], stdin: string | Uin
   return runProgram(BIN, at, args, stdin);
 }
 
-/** Runs a script of bash in which `"$@"` is a command of the program. */
+/** Runs a bash script in which `"$@"` is a command of the program. */
 export function inScript(at: Place, script: string, args: readonly string[]): Promise<Outcome> {
   return ended(spawn('bash', ['-c', script, 'bash', process.execPath, BIN, ...args], { env: at.env, cwd: at.dir }));
 }

@@ -26,12 +26,12 @@ export interface Simulation extends LimiterOptions {
   readonly requests: number;
   /** If set, each request is a separate process that takes this many milliseconds to start. */
   readonly startMs?: number;
-  /** Service's clock minus ours, milliseconds. */
+  /** The service's clock minus ours, in milliseconds. */
   readonly skewMs?: number;
-  /** The shortest and the longest time of a response, milliseconds; each time is drawn at random. */
+  /** The shortest and the longest time of a response, in milliseconds; each time is drawn at random. */
   readonly latencyMs?: readonly [number, number];
   readonly seed?: number;
-  /** When it begins, epoch milliseconds by our clock. */
+  /** When it begins, in epoch milliseconds by our clock. */
   readonly startsAt?: number;
   readonly maxWaitMs?: number;
   /** The share of responses that are lost, 0 to 1; the requests are then reads and are retried. */
@@ -46,7 +46,7 @@ export interface Simulation extends LimiterOptions {
   readonly killed?: 'sender' | 'next';
 }
 
-/** Runs the processes; `makespan` is the virtual time from the first request to the last response, milliseconds. */
+/** Runs the processes; `makespan` is the virtual time from the first request to the last response, in milliseconds. */
 export async function simulate(options: Simulation) {
   const dir = tempDir();
   const draw = seededRandom(options.seed ?? 1);

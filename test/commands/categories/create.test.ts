@@ -35,7 +35,7 @@ test.each([
   expect(requests).toMatchObject([fresh, fresh]);
 });
 
-test('a create that is answered with another name prints one warning that shows both', async () => {
+test('a create whose response has another name prints one warning that shows both names', async () => {
   const { env } = await serving(() => ({ status: 201, body: { id: 1, name: 'Dog\u001b' } }));
   const { code, out, err } = await inProcess(['categories', 'create', '--name', 'dog', '-q'], { env });
   const warning = 'warning: the service changed the name "dog" to "Dog␛"\n';

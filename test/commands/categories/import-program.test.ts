@@ -173,7 +173,7 @@ withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
     server,
     onCreate(count, clock) {
       if (count === 4) harmed = harm(server);
-      // Longer than the lock may be unconfirmed.
+      // Longer than a lock may stay unconfirmed.
       if (count === 7) void clock.advance(31_000);
     },
   });

@@ -153,7 +153,7 @@ test('an import with an unwritable state directory exits with 9 and sends nothin
   expect(JSON.parse(err)).toMatchObject({ error: { kind: 'storage', message, hint } });
 });
 
-test('an import prints every digit of ids above 2^53, which names look alike, and no time where no limit is known', async () => {
+test('an import prints every digit of ids above 2^53, which names look alike, and no estimated time if no limit is known', async () => {
   const cat = '{"id":9223372036854775001,"name":"cat"}';
   let isCreated = false;
   const service = await startHttpFake(({ method }) => {

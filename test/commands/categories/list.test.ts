@@ -31,7 +31,7 @@ test('an empty list prints nothing on stdout, and "No categories found" on stder
   expect(await inProcess([...list, '--quiet'])).toEqual({ code: 0, out: '', err: '' });
 });
 
-test('options of every command stand anywhere in the line', async () => {
+test('global options are accepted anywhere in the line', async () => {
   const run = await inProcess('--quiet categories --format=csv list -p sandbox'.split(' '));
   expect(run).toEqual({ code: 0, out: 'id,name,description\n', err: '' });
 });
