@@ -66,6 +66,7 @@ test.each([
   [[], '/%1b[31m?key=another_users_key_9999', 'GET /v1/%1b[31m?[redacted] 404, 59 left'],
   [['--fault', '500'], '/categories', 'GET /v1/categories 500, 59 left, fault 500'],
   [['--fault', 'latency=0.1s'], '/categories', 'GET /v1/categories 200, 59 left, fault latency'],
+  [['--plan', 'enterprise'], '/categories', 'GET /v1/categories 200'],
 ])('`sandbox` with %j logs a request to %s as one line: %s', async (args, path, line) => {
   const clock = noonClock(new Date(2026, 10, 21, 9, 5, 7).getTime());
   const { url, key, err, stop } = await serve(args, { clock });
