@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ClientOptions, Wait } from '../src/client.ts';
 import { createClient, PetstoreError } from '../src/client.ts';
-import { formatTime } from '../src/format.ts';
 import { startSandbox } from '../src/sandbox/start.ts';
 import type { FakeResponse, HttpFake } from './support/http-fake.ts';
-import { errorResponse, quotaHeaders, startHttpFake } from './support/http-fake.ts';
+import { errorResponse, quotaHeaders } from './support/http-fake.ts';
 import { until } from './support/processes.ts';
 import { tempDir } from './support/temp-dir.ts';
-import { inProcess } from './support/world.ts';
+import { inProcess, serving } from './support/world.ts';
 
 const KEY = 'sandbox_client_test';
 
-async function service(count = 60): Promise<{ baseUrl: string; stateDir: string }> {
+/** The options of a client of a new sandbox that allows this many requests. */
+async function sandboxOf(count = 60): Promise<{ baseUrl: string; stateDir: string }> {
   const { url, close } = await startSandbox({ keys: [KEY], limits: [`${count}/1h`] });
   onTestFinished(close);
   return { baseUrl: url, stateDir: tempDir() };
@@ -26,12 +26,6 @@ function open(options: Partial<ClientOptions>) {
   return client;
 }
 
-async function scripted(respond: () => FakeResponse | Promise<FakeResponse>): Promise<HttpFake> {
-  const fake = await startHttpFake(respond);
-  onTestFinished(fake.close);
-  return fake;
-}
-
 async function errorOf(call: Promise<unknown>): Promise<PetstoreError> {
   const error = await call.catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(PetstoreError);
@@ -41,7 +35,7 @@ async function errorOf(call: Promise<unknown>): Promise<PetstoreError> {
 const received = ({ requests }: HttpFake) => until(() => requests.length > 0);
 
 test('the client library creates and lists categories', async () => {
-  const client = open(await service());
+  const client = open(await sandboxOf());
   const dog = { id: 1, name: 'dog', description: 'Canis' };
   expect(await client.categories.create({ name: 'dog', description: 'Canis' })).toEqual(dog);
   expect(await client.categories.list()).toEqual([dog]);
@@ -49,28 +43,22 @@ test('the client library creates and lists categories', async () => {
   expect(client.quota().resetAt).toBeGreaterThan(Date.now());
 });
 
-test('with an exhausted quota and a maximum wait of 0, a call and a command fail immediately, and the call says when to retry', async () => {
-  const shared = await service(2);
+test('with an exhausted quota and a maximum wait of 0, a call and a command with the same state directory fail', async () => {
+  const shared = await sandboxOf(1);
   const client = open({ ...shared, maxWaitMs: 0 });
   await client.categories.list();
-  await client.categories.list();
-  const before = Date.now();
   const error = await errorOf(client.categories.list());
-  const after = Date.now();
-  expect(error.kind).toBe('rate_limited');
-  const { retryAt = 0 } = error;
-  expect(retryAt).toBeGreaterThan(after);
-  expect([before, after].map((now) => `try again ${formatTime(retryAt, now)}`)).toContain(error.hint);
+  expect(error).toMatchObject({ kind: 'rate_limited', retryAt: client.quota().nextRequestAt });
+  expect(error.retryAt).toBeGreaterThan(Date.now());
   const env = { PETSTORE_BASE_URL: shared.baseUrl, PETSTORE_API_KEY: KEY, PETSTORE_STATE_DIR: shared.stateDir };
-  const { code, out } = await inProcess(['categories', 'list', '--max-wait', '0'], { env });
-  expect({ code, out }).toEqual({ code: 5, out: '' });
+  expect(await inProcess(['categories', 'list', '--max-wait', '0'], { env })).toMatchObject({ code: 5, out: '' });
 });
 
 test.each([undefined, 1000 / 3, Number.MAX_VALUE])(
   'the client library accepts a timeout of %d ms',
   async (timeoutMs) => {
     const none = { stateUrl: undefined, statePassword: undefined, maxWaitMs: undefined, maxRetries: undefined };
-    const { create } = open({ ...(await service()), ...none, timeoutMs }).categories;
+    const { create } = open({ ...(await sandboxOf()), ...none, timeoutMs }).categories;
     const category = { name: 'dog', description: undefined };
     expect(await create(category, { signal: undefined, timeoutMs })).toEqual({ id: 1, name: 'dog' });
   },
@@ -78,7 +66,7 @@ test.each([undefined, 1000 / 3, Number.MAX_VALUE])(
 
 test('the client library returns an id above 2^53 as a bigint and other fields as plain JSON values', async () => {
   const body = `[{"id":9007199254740993,"name":"dog","price":1.10,"big":9007199254740993,"more":{"list":[1.0,null,"x"]}}]`;
-  const { url } = await scripted(() => ({ body }));
+  const { url } = await serving(() => ({ body }));
   const [dog] = await open({ baseUrl: url }).categories.list();
   expect(dog?.id).toBe(9007199254740993n);
   const { id: _id, ...rest } = dog ?? { id: 0 };
@@ -104,7 +92,7 @@ test.each([
   'an abort ends a %s %s immediately, and the client can be used afterwards',
   async (call, _when, sent, rest, reason) => {
     let response: FakeResponse = 'silence';
-    const fake = await scripted(() => response);
+    const fake = await serving(() => response);
     const { list, create } = open({ baseUrl: fake.url }).categories;
     const abort = new AbortController();
     const { signal } = abort;
@@ -119,48 +107,31 @@ test.each([
   },
 );
 
-test('an abort ends a wait for the rate limit and releases its ticket', async () => {
-  const client = open({ ...(await service(1)), maxWaitMs: 7_200_000 });
-  await client.categories.list();
-  const aborts = [new AbortController(), new AbortController()];
-  const calls = aborts.map(({ signal }) => errorOf(client.categories.create({ name: 'dog' }, { signal })));
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  for (const [at, abort] of aborts.entries()) {
-    abort.abort();
-    expect(await calls[at]).toMatchObject({ kind: 'interrupted', outcome: undefined });
-    expect(client.quota().inFlight).toBe(0);
-  }
-});
-
 test('many calls in flight, with one signal or none, cause no warning from Node.js', async () => {
   const warnings: unknown[] = [];
   const onWarning = (warning: unknown): void => void warnings.push(warning);
   process.on('warning', onWarning);
   onTestFinished(() => void process.off('warning', onWarning));
-  let respond = (_answer: FakeResponse): void => undefined;
-  const held = new Promise<FakeResponse>((resolve) => (respond = resolve));
   const listed = { body: [], headers: quotaHeaders() };
-  const fake = await scripted(() => (fake.requests.length === 1 ? listed : held));
-  const { list, create } = open({ baseUrl: fake.url }).categories;
+  const fake = await serving(() => (fake.requests.length === 1 ? listed : 'silence'));
+  const { list, create } = open({ baseUrl: fake.url, maxRetries: 0 }).categories;
   await list();
   const { signal } = new AbortController();
   const calls = Array.from({ length: 15 }, () => [list({ signal }), list(), create({ name: 'dog' })]);
   const ended = Promise.allSettled(calls.flat());
   await until(() => fake.requests.length === 46);
-  respond(listed);
+  fake.close();
   await ended;
   expect(warnings).toEqual([]);
 });
 
-test('errors of requests name the option to change or the host, and their causes have the system code', async () => {
-  const fake = await scripted(() => 'silence');
-  const client = open({ baseUrl: fake.url, maxRetries: 0 });
+test('the error of a timeout names timeoutMs, and that of a failed connection has the system code in its cause', async () => {
+  const fake = await serving(() => 'silence');
+  const { list } = open({ baseUrl: fake.url, maxRetries: 0 }).categories;
   const timedOut = { message: 'the request timed out after 50 ms', hint: 'try again with a longer timeoutMs' };
-  expect(await errorOf(client.categories.list({ timeoutMs: 50 }))).toMatchObject({ kind: 'network', ...timedOut });
+  expect(await errorOf(list({ timeoutMs: 50 }))).toMatchObject({ kind: 'network', ...timedOut });
   fake.close();
-  const message = `cannot connect to 127.0.0.1:${fake.port}: connection refused`;
-  const refused = { message, hint: 'check the connection', cause: { code: 'ECONNREFUSED' } };
-  expect(await errorOf(client.categories.list())).toMatchObject(refused);
+  expect(await errorOf(list())).toMatchObject({ kind: 'network', cause: { code: 'ECONNREFUSED' } });
 });
 
 test('a call with an invalid proxy variable is a usage error, and the client can be closed', async () => {
@@ -173,24 +144,19 @@ test('a call with an invalid proxy variable is a usage error, and the client can
 });
 
 test('errors redact an API key that the service repeats', async () => {
-  const fake = await scripted(() => errorResponse(400, `bad ${KEY}`, `The key ${KEY} may not create.`));
+  const fake = await serving(() => errorResponse(400, `bad ${KEY}`, `The key ${KEY} may not create.`));
   const error = await errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }));
   expect(error).toMatchObject({ kind: 'rejected', serviceMessage: 'The key [redacted] may not create.' });
   expect(JSON.stringify([error, error.message, error.stack, error.code])).not.toContain(KEY);
 });
 
-const dog = { id: 1, name: 'dog' };
 test.each<[string, FakeResponse, string, string]>([
   ['status 401', errorResponse(401, 'unauthorized', 'No.'), 'auth', 'auth'],
-  ['status 404', errorResponse(404, 'not_found', 'No.'), 'rejected', 'rejected'],
   ['status 429', errorResponse(429, 'slow', 'No.', { 'retry-after': '3600' }), 'rate_limited', 'rate_limited'],
-  ['status 500', errorResponse(500, 'oops', 'No.'), 'service', 'unknown_outcome'],
   ['a redirect', { status: 302, headers: { location: 'https://pets.example/v1/categories' } }, 'service', 'service'],
-  ['an HTML page', { body: '<html>', headers: { 'content-type': 'text/html' } }, 'service', 'unknown_outcome'],
-  ['status 206', { status: 206, body: dog }, 'service', 'unknown_outcome'],
-  ['a reset', 'reset', 'network', 'unknown_outcome'],
+  ['status 206', { status: 206, body: { id: 1, name: 'dog' } }, 'service', 'unknown_outcome'],
 ])('%s is an error with a hint that names no command', async (_what, response, ofList, ofCreate) => {
-  const fake = await scripted(() => response);
+  const fake = await serving(() => response);
   const client = open({ baseUrl: fake.url, maxWaitMs: 0, maxRetries: 0 });
   const created = await errorOf(client.categories.create({ name: 'dog' }));
   expect(fake.requests).toHaveLength(1);
@@ -200,15 +166,10 @@ test.each<[string, FakeResponse, string, string]>([
 });
 
 test('a client that is closed waits for calls in progress, and rejects later calls as usage errors', async () => {
-  let respond = (_answer: FakeResponse): void => undefined;
-  const fake = await scripted(() => new Promise<FakeResponse>((resolve) => (respond = resolve)));
-  const client = open({ baseUrl: fake.url });
+  const client = open(await sandboxOf());
   const listed = client.categories.list();
-  await received(fake);
-  const ended = client.close();
-  respond({ body: [] });
-  await ended;
-  expect(await listed).toEqual([]);
+  await client.close();
+  expect(await Promise.race([listed, 'in progress'])).toEqual([]);
   await client[Symbol.asyncDispose]();
   const closed = { kind: 'usage', message: 'the client is closed' };
   expect(await errorOf(client.categories.list())).toMatchObject(closed);
@@ -257,26 +218,27 @@ test('clients of one key share a rate limit that is kept in memory, until the la
 test('with stateDir null an unavailable state server is a warning that the rate limit is kept in memory', async () => {
   const warnings: string[] = [];
   const onWarning = (text: string): void => void warnings.push(text);
-  const { baseUrl } = await service();
+  const { baseUrl } = await sandboxOf();
   const client = open({ baseUrl, stateDir: null, stateUrl: 'redis://127.0.0.1:1', onWarning });
   expect(await client.categories.list()).toEqual([]);
   const reason = 'connection refused';
   expect(warnings).toEqual([`cannot use state server 127.0.0.1:1 (${reason}); the rate limit is kept in memory`]);
 });
 
-test('onWait is called for a wait for the rate limit, and for one before a retry', async () => {
+test('onWait is called for a wait for the rate limit, which an abort ends, and for one before a retry', async () => {
   const waits: Wait[] = [];
   const onWait = (wait: Wait): void => void waits.push(wait);
-  const limited = open({ ...(await service(1)), maxWaitMs: 7_200_000, onWait });
-  await limited.categories.list();
+  const client = open({ ...(await sandboxOf(1)), maxWaitMs: 7_200_000, onWait });
+  await client.categories.list();
   const abort = new AbortController();
-  const waiting = errorOf(limited.categories.list({ signal: abort.signal }));
+  const calls = [1, 2].map(() => errorOf(client.categories.create({ name: 'dog' }, { signal: abort.signal })));
   await until(() => waits.length > 0);
   abort.abort();
-  await waiting;
-  expect(waits).toEqual([{ until: expect.any(Number), reason: 'window' }]);
-  expect(waits[0]?.until).toBeGreaterThanOrEqual(limited.quota().resetAt ?? Number.NaN);
-  const fake = await scripted(() => (fake.requests.length === 1 ? { status: 503 } : { body: [] }));
+  const interrupted = { kind: 'interrupted', outcome: undefined };
+  expect(await Promise.all(calls)).toMatchObject([interrupted, interrupted]);
+  expect(client.quota().inFlight).toBe(0);
+  expect(waits).toEqual([{ until: client.quota().nextRequestAt, reason: 'window' }]);
+  const fake = await serving(() => (fake.requests.length === 1 ? { status: 503 } : { body: [] }));
   expect(await open({ baseUrl: fake.url, onWait }).categories.list()).toEqual([]);
   expect(waits.at(-1)).toEqual({ until: expect.any(Number), reason: 'backoff' });
 });
@@ -284,9 +246,7 @@ test('onWait is called for a wait for the rate limit, and for one before a retry
 test('onWarning receives the warnings of the command line, without the key', async () => {
   const warnings: string[] = [];
   const response = { body: [], headers: { link: '</v1/categories?page=2>; rel="next"', deprecation: 'true' } };
-  const fake = await scripted(() =>
-    fake.requests.length < 3 ? response : { status: 201, body: { id: 1, name: KEY } },
-  );
+  const fake = await serving(() => (fake.requests.length < 3 ? response : { status: 201, body: { id: 1, name: KEY } }));
   const stateDir = join(tempDir(), 'file');
   writeFileSync(stateDir, '');
   const client = open({ baseUrl: fake.url, stateDir, onWarning: (text) => void warnings.push(text) });
@@ -306,7 +266,7 @@ test.each([
   ['text', 404, '<html>', '<html>'],
   ['no body', 500, '', null],
 ])('a raw request resolves with %s and the status %i', async (_what, status, sent, body) => {
-  const fake = await scripted(() => ({ status, body: sent, headers: { 'X-More': 'yes' } }));
+  const fake = await serving(() => ({ status, body: sent, headers: { 'X-More': 'yes' } }));
   const { request } = open({ baseUrl: fake.url, maxRetries: 0 });
   const response = { status, headers: { 'x-more': 'yes' }, body };
   expect(await request('post', 'pets?x=1', { body: { name: 'dog' } })).toMatchObject(response);
@@ -317,29 +277,15 @@ test.each([
   ]);
 });
 
-test('raw requests share the limits: a 429 is an error, and an aborted POST has an unknown outcome', async () => {
-  const client = open({ ...(await service(1)), maxWaitMs: 0 });
-  expect(await client.request('GET', 'categories')).toMatchObject({ status: 200, body: [] });
-  expect(await errorOf(client.request('GET', 'categories'))).toMatchObject({ kind: 'rate_limited' });
-  const fake = await scripted(() => 'silence');
-  const abort = new AbortController();
-  const sent = errorOf(open({ baseUrl: fake.url }).request('POST', 'pets', { body: {}, signal: abort.signal }));
-  await received(fake);
-  abort.abort();
-  expect(await sent).toMatchObject({ kind: 'interrupted', outcome: 'unknown' });
-});
-
 test.each<[string, unknown, unknown, object | undefined, string]>([
   ['an unknown method', 'FETCH', 'x', undefined, 'invalid value "FETCH" for method'],
   ['no path', 'GET', undefined, undefined, 'path must be a string'],
-  ['a path to another host', 'GET', '//evil.example', undefined, 'the path is a full URL'],
-  ['a GET with a body', 'GET', 'x', { body: {} }, 'GET requests cannot have a body'],
   ['a body that is not JSON', 'POST', 'x', { body: '{' }, 'body is not valid JSON'],
   ['an unknown option', 'POST', 'x', { json: {} }, 'unknown option "json" of the call'],
 ])(
   'a raw request with %s is rejected as a usage error, and nothing is sent',
   async (_what, method, path, options, message) => {
-    const fake = await scripted(() => ({ body: [] }));
+    const fake = await serving(() => ({ body: [] }));
     const { request } = open({ baseUrl: fake.url });
     expect(await errorOf(request(method as string, path as string, options))).toMatchObject({ kind: 'usage', message });
     expect(fake.requests).toEqual([]);
@@ -376,7 +322,7 @@ test.each([
   ['an empty name', { name: ' ' }, undefined, 'name'],
   ['a description that is not a string', { name: 'dog', description: 5 }, undefined, 'description'],
 ])('a create with %s is rejected as a usage error, and nothing is sent', async (_what, category, options, message) => {
-  const fake = await scripted(() => ({ body: [] }));
+  const fake = await serving(() => ({ body: [] }));
   const { create } = open({ baseUrl: fake.url }).categories;
   const error = await errorOf(create(category as { name: string }, options as object));
   expect(error).toMatchObject({ kind: 'usage', message: expect.stringContaining(message) });
