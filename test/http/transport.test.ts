@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createTransport } from '../../src/http/transport.ts';
 import { toTransportError } from '../../src/http/transport-errors.ts';
-import type { Head, HttpRequest, HttpResponse, Transport, TransportError } from '../../src/http/types.ts';
+import type { HttpRequest, HttpResponse, Transport, TransportError } from '../../src/http/types.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import { response, startTcpServer } from '../support/raw-server.ts';
 
@@ -35,15 +35,16 @@ async function serve(onRequest: (socket: Socket) => unknown) {
   return server;
 }
 
-/** Ends the time of an attempt once its head has arrived, without a real wait. */
-function timeoutAfterHead(heads: Head[] = []): Attempt {
+/** Replaces the timers until the end of the test. */
+function useFakeTimers(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const onHead = (head: Head): void => {
-    heads.push(head);
-    setImmediate(() => vi.advanceTimersByTime(60_000));
-  };
-  return { timeoutMs: 60_000, onHead };
+}
+
+/** Ends the time of an attempt once its head has arrived, without a real wait. */
+function timeoutAfterHead(): Attempt {
+  useFakeTimers();
+  return { timeoutMs: 60_000, onHead: () => void setImmediate(() => vi.advanceTimersByTime(60_000)) };
 }
 
 const responding = (bytes: Buffer | string) => serve((socket) => socket.end(bytes));
@@ -77,14 +78,6 @@ test('a response is complete although early hints precede it and its connection 
   expect([status, Buffer.from(body).toString(), heads]).toEqual([201, '{}', [201]]);
 });
 
-test('a response whose body stalls is a timeout with a head, which is reported when it arrives', async () => {
-  const { url } = await serve((socket) => socket.write('HTTP/1.1 200 OK\r\n\r\n['));
-  const heads: Head[] = [];
-  const failed = await failure(url, GET, timeoutAfterHead(heads));
-  expect(failed).toMatchObject({ reason: 'timeout', head: { status: 200 } });
-  expect(heads.map(({ status }) => status)).toEqual([200]);
-});
-
 test('a request whose connection is never established times out and counts as not sent', async () => {
   // Without a TLS handshake there is no connection.
   const { port, close } = await startTcpServer(() => undefined);
@@ -100,8 +93,7 @@ const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(do
 test('20 sequential requests use two connections, and a request after half a second opens a third', async () => {
   const { url, connections } = await serve((socket) => socket.write(CREATED));
   const create = open(url);
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
+  useFakeTimers();
   for (let n = 0; n < 20; n++) await create(POST);
   // undici frees a connection one turn of the event loop after its response, so an early request opens a second one.
   expect(connections()).toBe(2);
@@ -141,20 +133,19 @@ test('about 1 MiB of an error body is read', async () => {
   expect([status, body.length >= 1 << 20, body.length < 2 << 20]).toEqual([503, true, true]);
 });
 
-test.each<[string, status: string, reason: string, (socket: Socket) => unknown]>([
-  ['stalled', '400 Bad', 'complete', (socket) => socket.resume()],
-  ['lost', '400 Bad', 'complete', (socket) => socket.destroySoon()],
-  ['stalled', '408 Timeout', 'complete', (socket) => socket.resume()],
-  ['lost', '500 Error', 'complete', (socket) => socket.destroySoon()],
-  ['stalled', '201 Created', 'timeout', (socket) => socket.resume()],
-  ['lost', '302 Found', 'reset', (socket) => socket.destroySoon()],
-])('without its %s body, a response with the status %s is %s', async (what, status, reason, proceed) => {
+test.each([
+  ['stalled', '400 Bad', 'complete'],
+  ['lost', '400 Bad', 'complete'],
+  ['stalled', '201 Created', 'timeout'],
+  ['lost', '302 Found', 'reset'],
+])('without its %s body, a response with the status %s is %s', async (what, line, reason) => {
   const { url } = await serve((socket) => {
-    socket.write(`${head(`${status}\r\nContent-Length: 99`)}{`);
-    proceed(socket);
+    socket.write(`${head(`${line}\r\nContent-Length: 99`)}{`);
+    if (what === 'lost') socket.destroySoon();
   });
-  const sent = send(url, POST, what === 'stalled' ? timeoutAfterHead() : {}).catch((error: unknown) => error);
-  expect(await sent).toMatchObject(reason === 'complete' ? { status: Number.parseInt(status, 10) } : { reason });
+  const status = Number.parseInt(line, 10);
+  const result = await send(url, POST, what === 'stalled' ? timeoutAfterHead() : {}).catch((error: unknown) => error);
+  expect(result).toMatchObject(reason === 'complete' ? { status } : { reason, head: { status } });
 });
 
 test('requests leave no listener on a signal that they share', async () => {
@@ -209,18 +200,14 @@ test.each([
 const INVALID = 'the service sent an invalid HTTP response';
 const NO_RESPONSE = 'the connection closed before a response arrived';
 const HALF = 'the connection closed before the response was complete';
+const SSH = 'SSH-2.0-OpenSSH_9.6\r\n\r\n';
+const HUGE_HEAD = response('200 OK', '[]', `X-Huge: ${'x'.repeat(300_000)}`);
 
 test.each([
   ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 99\r\n\r\n[]', 'protocol', INVALID],
-  ['bare line feeds', 'HTTP/1.1 200 OK\nContent-Length: 2\n\n[]', 'protocol', INVALID],
   ['a hundred continues', `${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(100)}HTTP/1.1 200 OK\r\n\r\n`, 'protocol', INVALID],
-  ['no status line', 'SSH-2.0-OpenSSH_9.6\r\n\r\n', 'protocol', INVALID],
-  [
-    'a huge header',
-    response('200 OK', '[]', `X-Huge: ${'x'.repeat(300_000)}`),
-    'too-large',
-    'the response is too large',
-  ],
+  ['no status line', SSH, 'protocol', INVALID],
+  ['a huge header', HUGE_HEAD, 'too-large', 'the response is too large'],
   ['a bad chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n[]', 'protocol', INVALID],
   ['half a head', 'HTTP/1.1 200 OK\r\nContent-Ty', 'reset', NO_RESPONSE],
 ])('a response with %s fails', async (_what, bytes, reason, message) => {
@@ -263,12 +250,7 @@ test.each<[string, bytes: string | undefined, string, string]>([
   ['responds 502', head('502 No'), 'proxy', 'proxy HOST could not connect (502 Bad Gateway)'],
   ['responds 599', head('599 \u001b[31mOdd'), 'proxy', 'proxy HOST could not connect (599)'],
   ['ends', '', 'proxy', 'cannot connect to proxy HOST: it closed the connection'],
-  [
-    'does not speak HTTP',
-    'SSH-2.0-OpenSSH_9.2\r\n',
-    'proxy',
-    'cannot connect to proxy HOST: it sent an invalid HTTP response',
-  ],
+  ['does not speak HTTP', SSH, 'proxy', 'cannot connect to proxy HOST: it sent an invalid HTTP response'],
 ])('the error after a proxy that %s names the proxy', async (_what, bytes, reason, problem) => {
   const host = bytes === undefined ? '127.0.0.1:9' : new URL((await responding(bytes)).url).host;
   const error = { reason, requestSent: false, message: problem.replace('HOST', host) };
