@@ -1,6 +1,6 @@
 // Injected faults: syntax, effect on a request, and reproduction from a seed.
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { drawFaultPlan, parseFault, seededRandom } from '../../src/sandbox/faults.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { until } from '../support/processes.ts';
@@ -14,34 +14,30 @@ test.each([
   ['503:101', 'invalid percentage "101" for faults'],
   ['503:', 'invalid percentage "" for faults'],
   ['503=1s', 'invalid value "503=1s" for faults'],
-  ['latency=-1s', 'invalid duration "-1s" for faults'],
   ['latency=soon', 'invalid duration "soon" for faults'],
   ['constructor', 'invalid value "constructor" for faults'],
-  ['', 'invalid value "" for faults'],
 ])('the fault "%s" is parsed as %j', (text, expected) => {
   if (typeof expected === 'string') expect(() => parseFault(text, 'faults')).toThrow(expected);
   else expect(parseFault(text, 'faults')).toEqual(expected);
 });
 
+const FAILED = (status: number): string => `{"code":"injected_fault","message":"injected fault","status":${status}}`;
+
 test.each([
-  ['500', 0, 500],
-  ['503', 0, 503],
-  ['garbage', 1, 201],
-  ['reset', 0, 'ECONNRESET'],
-  ['lost-response', 1, 'ECONNRESET'],
-  ['truncate', 1, 'ECONNRESET'],
+  ['500', 0, [500, FAILED(500)]],
+  ['503', 0, [503, FAILED(503)]],
+  ['garbage', 1, [201, expect.not.stringMatching(/^[[{]/)]],
+  ['reset', 0, ['ECONNRESET']],
+  ['lost-response', 1, ['ECONNRESET']],
+  ['truncate', 1, ['ECONNRESET']],
 ] as const)('after a create with the fault %s the list has %i categories', async (kind, created, outcome) => {
   const data = join(tempDir(), 'data');
-  const { create, list } = await startTestSandbox({ faults: [kind], data });
-  if (outcome === 'ECONNRESET') {
-    await expect(create({ name: 'dog' })).rejects.toMatchObject({ code: outcome });
-    await expect(list()).rejects.toMatchObject({ code: outcome });
-  } else {
-    const { status, headers, json } = await create({ name: 'dog' });
-    expect([status, headers['content-type']]).toEqual([outcome, 'application/json']);
-    const error = { code: 'injected_fault', message: expect.any(String), status };
-    expect(json).toEqual(kind === 'garbage' ? undefined : error);
-  }
+  const { create } = await startTestSandbox({ faults: [kind], data });
+  const received = create({ name: 'dog' }).then(
+    ({ status, text }) => [status, text],
+    ({ code }) => [code],
+  );
+  expect(await received).toEqual(outcome);
   const plain = await startTestSandbox({ data });
   expect((await plain.list()).json).toHaveLength(created);
 });
@@ -49,12 +45,10 @@ test.each([
 test('closing the sandbox ends a delayed response, which is not logged', async () => {
   const clock = FakeClock.manual();
   const logged: unknown[] = [];
-  const { list, close } = await startTestSandbox({
-    faults: ['latency=1h'],
-    clock,
-    onRequest: (record) => void logged.push(record),
-  });
-  process.on('warning', (warning) => logged.push(warning));
+  const log = (entry: unknown): void => void logged.push(entry);
+  const { list, close } = await startTestSandbox({ faults: ['latency=1h'], clock, onRequest: log });
+  process.on('warning', log);
+  onTestFinished(() => void process.off('warning', log));
   const waiting = Array.from({ length: 12 }, () => list().catch(() => 'closed'));
   await until(() => clock.slept.length === 12);
   await close();
@@ -76,9 +70,7 @@ test('a fault of 30 percent occurs in about 30 of 100 responses, and the same se
   };
   expect(draw(7)).toEqual(draw(7));
   expect(draw(8)).not.toEqual(draw(7));
-  const failed = draw(7).filter((fault) => fault === '503').length;
-  expect(failed).toBeGreaterThan(15);
-  expect(failed).toBeLessThan(45);
+  expect(Math.abs(draw(7).filter((fault) => fault === '503').length - 30)).toBeLessThan(15);
   const { list } = await startTestSandbox({ faults: ['503:30'], seed: 7 });
   for (const fault of draw(7).slice(0, 20)) expect((await list()).status).toBe(fault ? 503 : 200);
 });

@@ -1,9 +1,8 @@
 // `startSandbox`, the sandbox of the library.
-import { readdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../src/client.ts';
-import { PetstoreError } from '../../src/errors.ts';
 import type { SandboxOptions } from '../../src/sandbox/start.ts';
 import { startSandbox } from '../../src/sandbox/start.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -17,19 +16,16 @@ async function start(options?: SandboxOptions) {
 }
 
 test('sandboxes in memory share nothing, and data in a file is kept', async () => {
-  const dir = tempDir();
-  for (const [data, listed] of [
-    [undefined, 1],
-    [undefined, 1],
-    [join(dir, 'pets'), 1],
-    [join(dir, 'pets'), 2],
-  ] as const) {
+  const file = join(tempDir(), 'pets');
+  const listedAfterCreate = async (data?: string): Promise<number> => {
     const { create, list, close } = await start({ data });
     await create({ name: 'dog' });
-    expect(await list()).toHaveLength(listed);
+    const { length } = await list();
     await close();
-  }
-  expect(readdirSync(dir).sort()).toEqual(['pets.1.log']);
+    return length;
+  };
+  expect([await listedAfterCreate(), await listedAfterCreate()]).toEqual([1, 1]);
+  expect([await listedAfterCreate(file), await listedAfterCreate(file)]).toEqual([1, 2]);
 });
 
 test('the options of a sandbox apply: keys, limits, plan, faults with their seed', async () => {
@@ -47,19 +43,16 @@ test('the options of a sandbox apply: keys, limits, plan, faults with their seed
 test.each([
   ['an unknown option', { prot: 1 }, 'unknown option "prot" of startSandbox'],
   ['options that are a string', 'pro', 'the options of startSandbox must be an object'],
-  ['a port that is no number', { port: 'http' }, 'invalid number "http" for port'],
   ['a seed below 0', { seed: -1 }, 'invalid number "-1" for seed'],
   ['an unknown plan', { plan: 'custom' }, 'invalid value "custom" for plan'],
   ['a key with a space', { keys: ['a b'] }, 'keys must be printable ASCII without spaces'],
   ['keys that are a string', { keys: 'sandbox_alice_0001' }, 'keys must be an array of strings'],
   ['limits that are numbers', { limits: [60] }, 'limits must be an array of strings'],
   ['a plan and limits', { plan: 'free', limits: ['1/1m'] }, 'plan and limits cannot be combined'],
-  ['an unknown fault', { faults: ['tsunami'] }, 'invalid value "tsunami" for faults'],
   ['a data file with a NUL character', { data: 'a\0b' }, 'data must be a path'],
 ])('startSandbox with %s is rejected as a usage error', async (_what, options, message) => {
-  const error: unknown = await startSandbox(options as SandboxOptions).catch((reason) => reason);
-  expect(error).toBeInstanceOf(PetstoreError);
-  expect(error).toMatchObject({ kind: 'usage', message });
+  const error = { name: 'PetstoreError', kind: 'usage', message };
+  await expect(startSandbox(options as SandboxOptions)).rejects.toMatchObject(error);
 });
 
 test('startSandbox on a busy port is a usage error, and with an unusable data file a storage error that frees the port', async () => {

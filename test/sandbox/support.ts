@@ -57,16 +57,15 @@ export async function send(port: number, method: string, path: string, { key = K
   outgoing.end(body);
   const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
   const content = await text(incoming);
-  return { status: incoming.statusCode ?? 0, headers: incoming.headers, text: content, json: readJson(content) };
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: tests access any field
-function readJson(content: string): any {
-  try {
-    return JSON.parse(content);
-  } catch {
-    return undefined;
-  }
+  return {
+    status: incoming.statusCode ?? 0,
+    headers: incoming.headers,
+    text: content,
+    // biome-ignore lint/suspicious/noExplicitAny: tests access any field
+    get json(): any {
+      return JSON.parse(content);
+    },
+  };
 }
 
 /** The bytes of a request to /v1/categories. */
