@@ -28,14 +28,13 @@ export class ServerClock {
     if (tripMs <= LONGEST_TRIP_MS || !this.#sentAt) {
       this.#offsetMs = Math.round(serverMs - (sentAt.wall + receivedAt) / 2);
       this.#errorMs = Math.ceil(tripMs / 2);
-    }
+    } else this.#offsetMs = this.#offsetAt(sentAt);
     this.#sentAt = sentAt;
   }
 
   /** The server's clock minus ours, in milliseconds. */
   get offsetMs(): number {
-    // A suspension moves the wall clock only forward, so a wall clock that is behind was set back after the last reply.
-    return this.#offsetMs + Math.max(0, -this.#jumpMs);
+    return this.#offsetAt(this.moment);
   }
 
   get errorMs(): number {
@@ -45,13 +44,17 @@ export class ServerClock {
   /** Whether the last reply is to a request of the last `ms` milliseconds, without a suspension or clock change since. */
   isFresh(ms: number): boolean {
     if (!this.#sentAt) return false;
-    return this.#clock.monotonic() - this.#sentAt.monotonic <= ms && Math.abs(this.#jumpMs) <= ms / 3;
+    return this.#clock.monotonic() - this.#sentAt.monotonic <= ms && Math.abs(this.#jumpUntil(this.moment)) <= ms / 3;
+  }
+
+  // A suspension moves the wall clock only forward, so a wall clock that is behind was set back since the last request.
+  #offsetAt(moment: ServerClock['moment']): number {
+    return this.#offsetMs + Math.max(0, -this.#jumpUntil(moment));
   }
 
   // How far the wall clock has moved ahead of the monotonic one since the last request; negative if it was set back.
-  get #jumpMs(): number {
+  #jumpUntil({ monotonic, wall }: ServerClock['moment']): number {
     if (!this.#sentAt) return 0;
-    const { monotonic, wall } = this.moment;
     return Math.round(wall - this.#sentAt.wall - (monotonic - this.#sentAt.monotonic));
   }
 }

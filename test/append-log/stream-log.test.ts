@@ -150,6 +150,22 @@ test.each([
   expect(server.isFresh(freshMs)).toBe(false);
 });
 
+test.each(['before', 'during'])(
+  "a slow reply keeps what is known of the server's clock if ours was set back %s its trip",
+  async (when) => {
+    const ms = 600_000;
+    const clock = FakeClock.manual();
+    const server = new ServerClock(clock);
+    server.read(5000, server.moment);
+    if (when === 'before') clock.at -= ms;
+    const sentAt = server.moment;
+    await clock.advance(1500);
+    if (when === 'during') clock.at -= ms;
+    server.read(7000, sentAt);
+    expect(server.offsetMs).toBe(5000 + ms);
+  },
+);
+
 withServer('records of another program are ignored', async () => {
   await using server = await RedisServer.start();
   const [log, late] = [writer(stateServer(server)), writer(stateServer(server), { rotateAt: 3 })];
