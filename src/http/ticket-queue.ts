@@ -102,7 +102,7 @@ class TicketWait {
     const left = this.#othersSince === undefined ? timeoutMs : limits.maxWaitMs - (now - this.#othersSince);
     if (left <= 0) throw rateLimitedError('pending', undefined, clock.now(), limits, refusal);
     const waited = now - this.#pendingSince;
-    if (waited > NOTIFY_PENDING_AFTER_MS && !this.#reported)
+    if (waited > NOTIFY_PENDING_AFTER_MS && this.#reported?.reason !== 'pending')
       this.#report({ until: clock.now() + left, reason: 'pending', isOwn });
     const poll = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, waited / 8));
     await clock.sleep(Math.max(1, Math.min(poll, left)), signal);

@@ -95,7 +95,7 @@ test('a wait for a request of the same process does not count toward --max-wait'
   expect(await waiting).toBeTypeOf('string');
 });
 
-test('the wait for another process starts again after a block', async () => {
+test('the wait for another process starts again after a block, and is reported again', async () => {
   const { clock, ledger, take, send, refuse, pass, waits } = open(4000);
   const first = await send();
   const waiting = take(1000);
@@ -109,5 +109,5 @@ test('the wait for another process starts again after a block', async () => {
   ledger.release(probe, 'lost');
   await pass(200);
   expect(await waiting).toBeTypeOf('string');
-  expect(waits.map((wait) => wait?.reason)).toEqual(['pending', 'blocked', undefined]);
+  expect(waits.map((wait) => wait?.reason)).toEqual(['pending', 'blocked', 'pending', undefined]);
 });
