@@ -162,6 +162,10 @@ test.each<[title: string, history: string, expected?: object]>([
     { unanswered: [] },
   ],
   [
+    'an overdue request that a later response includes does not count again once its timeout ends',
+    `${OPEN} left=3, 1 take slow, 6000 take a, 6010 ok a left=1, 30000 lost slow, 30010 grants 1`,
+  ],
+  [
     'the response to a request is awaited for 5 s, and then it counts as a request without a response',
     `${OPEN} left=1 limit=2, 1 take a, 5001 is pending, 5002 is window 61000, ${2 + LEASE} is window 61000`,
   ],
