@@ -6,7 +6,6 @@ import type { KeyState } from './key-state.ts';
 import { activeBlock } from './key-state.ts';
 import { RULES } from './rules.ts';
 import type { Window } from './window.ts';
-import { windowEnd } from './window.ts';
 
 /** One window of the rate limit, as a response reported it. Times are epoch milliseconds. */
 export interface QuotaWindow {
@@ -62,7 +61,7 @@ export function quotaOf(state: KeyState, now: number, clockOffsetMs = 0): Omit<Q
   const hasDaily = window && daily && daily.resetAt - window.resetAt > RULES.sameWindowMs;
   const ours = (at: number): number => Math.round(at - clockOffsetMs);
   const windowOf = (one: Window): QuotaWindow => {
-    const resetPassed = t >= windowEnd(one);
+    const resetPassed = t >= one.resetAt;
     const remaining = resetPassed ? null : one.remaining;
     const times = { resetAt: ours(one.resetAt), resetPassed, updatedAt: ours(one.reportedAt) };
     return { limit: one.limit ?? null, remaining, ...times };

@@ -34,9 +34,10 @@ test('the window is shown after a wait that no header stated, but not during it'
 
 test('after a reset the remaining quota is unknown, and the quota line shows the daily window, if one is known', () => {
   const state = play('0 take a, 0 ok a');
-  const passed = quotaOf(state, START + 61_000);
+  expect(quotaOf(state, START + 59_999)).toMatchObject({ remaining: 59, resetPassed: false });
+  const passed = quotaOf(state, START + 60_000);
   expect(passed).toMatchObject({ limit: 60, remaining: null, resetAt: START + 60_000, resetPassed: true });
-  expect(quotaLine({ ...passed, ...ALONE }, START + 61_000)).toBeUndefined();
+  expect(quotaLine({ ...passed, ...ALONE }, START + 60_000)).toBeUndefined();
   const day = play(`0 take a, 0 ok a limit=1000 left=500 reset=${9 * HOUR}`).window;
   const [now, later] = [61_000, 10 * HOUR].map((ms) => START + ms) as [number, number];
   const lineAt = (t: number) => quotaLine({ ...quotaOf({ ...state, daily: day }, t), ...ALONE }, t);
