@@ -9,8 +9,6 @@ export class ServerClock {
   /** When the last request that received a reply was sent. */
   #sentAt: ServerClock['moment'] | undefined;
   #offsetMs = 0;
-  /** By how much `offsetMs` may be wrong, in milliseconds. */
-  #errorMs = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -24,21 +22,15 @@ export class ServerClock {
   /** Reads the server's time in a reply that has just arrived. */
   read(serverMs: number, sentAt: ServerClock['moment']): void {
     const receivedAt = this.#clock.now();
-    const tripMs = Math.abs(receivedAt - sentAt.wall);
-    if (tripMs <= LONGEST_TRIP_MS || !this.#sentAt) {
-      this.#offsetMs = Math.round(serverMs - (sentAt.wall + receivedAt) / 2);
-      this.#errorMs = Math.ceil(tripMs / 2);
-    } else this.#offsetMs = this.#offsetAt(sentAt);
+    const isQuick = Math.abs(receivedAt - sentAt.wall) <= LONGEST_TRIP_MS;
+    const ahead = serverMs - (sentAt.wall + receivedAt) / 2;
+    this.#offsetMs = isQuick || !this.#sentAt ? Math.round(ahead) : this.#offsetAt(sentAt);
     this.#sentAt = sentAt;
   }
 
   /** The server's clock minus ours, in milliseconds. */
   get offsetMs(): number {
     return this.#offsetAt(this.moment);
-  }
-
-  get errorMs(): number {
-    return this.#errorMs;
   }
 
   /** Whether the last reply is to a request of the last `ms` milliseconds, without a suspension or clock change since. */

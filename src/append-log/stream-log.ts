@@ -112,11 +112,6 @@ export class StreamLog<State> implements Log<State> {
     return this.#serverClock.offsetMs;
   }
 
-  /** By how much `clockOffsetMs` may be wrong, in milliseconds. */
-  get offsetErrorMs(): number {
-    return this.#serverClock.errorMs;
-  }
-
   cached(): State {
     return this.#state;
   }

@@ -20,11 +20,9 @@ const DECIMAL = /^\d+(?:\.\d{1,9})?$/;
  * @param refused whether the response is a refusal (docs/rate-limits.md)
  */
 export function parseRateLimitHeaders(head: Head, refused: boolean): RateLimitReading {
-  const { status, receivedAt, sentAt } = head;
   const quota = { ...counts(quotaHeaders(head)), resetInMs: resetIn(head) };
-  const wait = waitOf(status, retryAfterMs(head), quota);
-  const tookMs = Math.max(0, Math.ceil(receivedAt - sentAt));
-  return { at: Math.round(receivedAt), tookMs, status, refused, ...quota, ...wait };
+  const wait = waitOf(head.status, retryAfterMs(head), quota);
+  return { status: head.status, refused, ...quota, ...wait };
 }
 
 /** The wait that Retry-After states, in milliseconds from the arrival of the response. */

@@ -1,7 +1,6 @@
 // Whether a request may be sent: a pure function of the state (docs/rate-limits.md).
-import type { KeyState } from './key-state.ts';
+import type { KeyState, Window } from './key-state.ts';
 import { activeBlock, awaitedTickets } from './key-state.ts';
-import type { Window } from './window.ts';
 import { windowEnd } from './window.ts';
 
 export type Admission = { readonly granted: true; readonly probe: boolean } | Denied;

@@ -1,7 +1,6 @@
 // The state of one key, which all processes share. It is plain JSON and its own snapshot.
 import type { ProcessRef } from '../append-log/process-liveness.ts';
-import type { Block } from './block.ts';
-import type { Window } from './window.ts';
+import type { BlockReason } from './ledger-record.ts';
 
 export interface Ticket {
   /** The number of its record, which orders requests and responses. */
@@ -14,6 +13,29 @@ export interface Ticket {
   readonly holder: ProcessRef;
   /** Whether it was sent alone, to learn the remaining quota. */
   readonly probe: boolean;
+}
+
+/** A window that headers report: the requests left until its reset. */
+export interface Window {
+  readonly limit?: number | undefined;
+  readonly remaining: number;
+  readonly resetAt: number;
+  /** `resetAt` is too late by at most the time since the request was sent, which is unknown if its ticket had expired. */
+  readonly resetNotBefore: number;
+  readonly reportedAt: number;
+  /** The number of the record that last described it. */
+  readonly seq: number;
+}
+
+/** Before `until` no request is sent. */
+export interface Block {
+  readonly until: number;
+  readonly reason: BlockReason;
+  readonly since: number;
+  /** Consecutive ones: refusals of requests in flight together count as one. */
+  readonly refusals: number;
+  /** The number of the record that began or last extended it. */
+  readonly seq: number;
 }
 
 /** Times are epoch milliseconds by our clock. */
@@ -46,6 +68,11 @@ export function initialState(): KeyState {
 /** The block at `t`, if it has not ended. */
 export function activeBlock({ block }: KeyState, t: number): Block | undefined {
   return block && t < block.until ? block : undefined;
+}
+
+/** Whether a request was sent after the record of number `seq`; false if its ticket had expired or is in another log. */
+export function isSentAfter({ seq }: { readonly seq: number }, ticket: Ticket | undefined): boolean {
+  return ticket !== undefined && ticket.seq > seq;
 }
 
 /** The requests whose responses others wait for; the process of an overdue one was killed or stopped. */

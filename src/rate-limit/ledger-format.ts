@@ -4,17 +4,16 @@ import { isObject, parseJson } from '../append-log/log.ts';
 import type { KeyState } from './key-state.ts';
 import { initialState } from './key-state.ts';
 import type { LedgerRecord } from './ledger-record.ts';
-import { stamped } from './ledger-record.ts';
 import { reduce } from './policy.ts';
 
-const KINDS = new Set<unknown>(['ticket', 'response', 'block', 'closed', 'clock', 'forget']);
+const KINDS = new Set<unknown>(['ticket', 'response', 'unsent', 'lost', 'clock', 'forget']);
 
 export const ledgerFormat: LogFormat<KeyState> = {
   initial: initialState,
   apply(state, text, at) {
     const record = parseJson(text);
     if (isSnapshot(record)) Object.assign(state, record.state);
-    else if (isRecord(record)) reduce(state, at === undefined ? record : stamped(record, at));
+    else if (isRecord(record)) reduce(state, at === undefined ? record : { ...record, at });
   },
   snapshot: (state) => [JSON.stringify({ kind: 'snapshot', state })],
 };

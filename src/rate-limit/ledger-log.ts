@@ -3,11 +3,9 @@
 import type { Log } from '../append-log/log.ts';
 import type { StreamLog } from '../append-log/stream-log.ts';
 import type { Clock } from '../clock.ts';
-import type { Block } from './block.ts';
 import type { KeyState } from './key-state.ts';
 import { activeBlock } from './key-state.ts';
-import type { LedgerEvent, LedgerRecord } from './ledger-record.ts';
-import { stamped } from './ledger-record.ts';
+import type { LedgerEvent } from './ledger-record.ts';
 import type { MachineLogOptions } from './machine-log.ts';
 import { MachineLog } from './machine-log.ts';
 import { isAhead, reduce } from './policy.ts';
@@ -36,7 +34,7 @@ export class LedgerLog {
   constructor(options: LedgerLogOptions) {
     this.#options = options;
     // The server may have lost the block that it had.
-    this.#server = options.openServerLog?.(({ block }, now) => this.#copyBlock(block, now));
+    this.#server = options.openServerLog?.((before, now) => this.#copyBlock(before, now));
     this.#inUse = this.#server ?? this.#openMachine();
   }
 
@@ -77,6 +75,8 @@ export class LedgerLog {
    */
   async refresh(): Promise<void> {
     await Promise.all([this.#call((log) => log.refresh()), this.#written()]);
+    // Once a clock was set back, earlier records are in the future and are forgotten.
+    if (isAhead(this.cached(), this.now)) this.appendInBackground({ kind: 'clock' });
   }
 
   /** @throws PetstoreError `usage` or `storage` if the server rejects the configuration */
@@ -97,15 +97,9 @@ export class LedgerLog {
     this.#pending.set(writing, event);
   }
 
-  /** Once a clock was set back, earlier records are in the future and are forgotten. */
-  adjustToClock(): void {
-    if (isAhead(this.cached(), this.now)) this.appendInBackground({ kind: 'clock' });
-  }
-
   /** Writes what the server does not know yet; later errors are not reported. */
   async finish(): Promise<void> {
     this.#warnsOfOutage = false;
-    this.adjustToClock();
     await this.#written();
     if (activeBlock(this.cached(), this.now)) await this.#returnToServer();
     await this.#written();
@@ -148,26 +142,27 @@ export class LedgerLog {
     this.#retryServerAt = this.#options.clock.monotonic() + RETRY_SERVER_MS;
     try {
       // A server that only answers reads is of no use, so write a record that has no effect.
-      await this.#server.append(this.#lineOf({ kind: 'closed', id: '', how: 'unsent' }));
+      await this.#server.append(this.#lineOf({ kind: 'unsent', id: '' }));
     } catch {
       return;
     }
-    // The clock may have been set back since, which would prolong the block.
-    this.adjustToClock();
     this.#switchTo(this.#server);
   }
 
   #switchTo(log: StreamLog<KeyState> | MachineLog): void {
-    const { block } = this.cached();
+    const before = this.cached();
     const { now } = this;
     this.#inUse = log;
-    this.#copyBlock(block, now);
+    this.#copyBlock(before, now);
   }
 
-  // Adds the rest of a block of another log, whose time is `now`, to the log in use.
-  #copyBlock(block: Block | undefined, now: number): void {
-    if (!block || now >= block.until) return;
-    this.appendInBackground({ kind: 'block', ms: block.until - now, reason: block.reason });
+  // Adds the rest of a block of another log, whose time is `now`, to the log in use, as a refusal that states it.
+  #copyBlock({ block, time }: KeyState, now: number): void {
+    // If the clock was set back, the time of the last record bounds the rest.
+    const waitMs = (block?.until ?? 0) - Math.max(now, time);
+    if (!block || waitMs <= 0) return;
+    const reading = { status: 429, refused: true, waitMs, waitFrom: block.reason };
+    this.appendInBackground({ kind: 'response', id: '', reading, jitterDraw: 0 });
   }
 
   #openMachine(): MachineLog {
@@ -182,18 +177,11 @@ export class LedgerLog {
   #withPending(state: KeyState): KeyState {
     if (this.#pending.size === 0) return state;
     const copy = { ...state, tickets: { ...state.tickets } };
-    for (const event of this.#pending.values()) reduce(copy, stamped(this.#dated(event), this.now));
+    for (const event of this.#pending.values()) reduce(copy, { ...event, at: this.now });
     return copy;
   }
 
   #lineOf(event: LedgerEvent): string {
-    return JSON.stringify(this.#dated(event));
-  }
-
-  // Dates a response late rather than early, so that no wait ends too soon; the server replaces a time later than its own.
-  #dated(event: LedgerEvent): LedgerRecord {
-    if (event.kind !== 'response') return { ...event, at: this.now };
-    const errorMs = this.serverInUse?.offsetErrorMs ?? 0;
-    return { ...event, at: Math.round(event.reading.at + this.clockOffsetMs + errorMs) };
+    return JSON.stringify({ ...event, at: this.now });
   }
 }

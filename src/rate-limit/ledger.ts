@@ -24,9 +24,6 @@ const PENDING: TicketResult = { granted: false, reason: 'pending' };
 export class Ledger {
   readonly #options: LedgerOptions;
   readonly #log: LedgerLog;
-  // The beginning of all ticket ids of this ledger, and their number.
-  readonly #stamp = randomBytes(9).toString('base64url');
-  #tickets = 0;
   readonly #liveness: NonNullable<LedgerOptions['liveness']>;
 
   /** Never throws: if this machine's log cannot be used, the ledger is kept in memory. */
@@ -52,10 +49,11 @@ export class Ledger {
         return admission;
       }
     }
-    const id = `${this.#stamp}${this.#tickets++}`;
+    const id = randomBytes(9).toString('base64url');
     const leaseMs = timeoutMs + RULES.leaseMarginMs;
     await this.#log.append({ kind: 'ticket', id, holder: this.#liveness.self, leaseMs });
     if (id in this.#log.cached().tickets) return { granted: true, ticket: id };
+    // The record of another process came first.
     const admission = this.#admit();
     return admission.granted ? PENDING : admission;
   }
@@ -67,14 +65,13 @@ export class Ledger {
   }
 
   observe(ticket: string, reading: RateLimitReading): void {
-    this.#log.adjustToClock();
     const jitterDraw = Math.floor(this.#options.clock.random() * 1000);
     this.#log.appendInBackground({ kind: 'response', id: ticket, reading, jitterDraw });
   }
 
   /** Closes a ticket without a response: `unsent` gives it back. */
   release(ticket: string, how: TicketEnd): void {
-    this.#log.appendInBackground({ kind: 'closed', id: ticket, how });
+    this.#log.appendInBackground({ kind: how, id: ticket });
   }
 
   quota(): Quota {
@@ -86,7 +83,6 @@ export class Ledger {
   /** Brings `quota` up to date. */
   async refresh(): Promise<void> {
     await this.#log.refresh();
-    this.#log.adjustToClock();
   }
 
   /** Drops everything learned from responses, blocks included. */
@@ -100,7 +96,6 @@ export class Ledger {
   }
 
   #admit(): Admission {
-    this.#log.adjustToClock();
     const { now, clockOffsetMs } = this.#log;
     const admission = admit(this.#log.cached(), now);
     return 'until' in admission ? { ...admission, until: admission.until - clockOffsetMs } : admission;

@@ -1,11 +1,9 @@
 // The rate limit of a key: as programs read it, `petstore quota --json` and `client.quota()`, and as the quota line.
 import { formatDuration, formatRemaining } from '../format.ts';
 import { admit } from './admission.ts';
-import type { Block } from './block.ts';
-import type { KeyState } from './key-state.ts';
+import type { Block, KeyState, Window } from './key-state.ts';
 import { activeBlock } from './key-state.ts';
 import { RULES } from './rules.ts';
-import type { Window } from './window.ts';
 
 /** One window of the rate limit, as a response reported it. Times are epoch milliseconds. */
 export interface QuotaWindow {

@@ -202,7 +202,7 @@ test('a request whose connection is being made when another process gets a 429 i
   const started = clock.now();
   const granted = sender.send(LIST);
   await clock.sleep(100);
-  const head = { at: clock.now(), tookMs: 0, status: 429, limit: 60, remaining: 0, resetInMs: undefined };
+  const head = { status: 429, limit: 60, remaining: 0, resetInMs: undefined };
   other.observe(ticket, { ...head, waitMs: 9000, waitFrom: 'retry_after', refused: true });
   await granted;
   // The 429 came after 100 ms and stated 9 s; the second connection takes another 300 ms.

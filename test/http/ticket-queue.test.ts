@@ -33,7 +33,7 @@ function open(maxWaitMs: number) {
     return result.granted ? result.ticket : expect.unreachable(result.reason);
   };
   const refuse = (ticket: string, waitMs: number): void => {
-    const reading = { at: clock.at, tookMs: 0, status: 429, refused: true, waitMs, waitFrom: 'retry_after' } as const;
+    const reading = { status: 429, refused: true, waitMs, waitFrom: 'retry_after' } as const;
     ledger.observe(ticket, reading);
   };
   const pass = async (ms: number): Promise<void> => {

@@ -4,14 +4,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Reply } from '../../src/append-log/state-server.ts';
 import { StateServer } from '../../src/append-log/state-server.ts';
 import { parseStateUrl } from '../../src/append-log/state-url.ts';
-import type { StreamLog } from '../../src/append-log/stream-log.ts';
-import type { KeyState } from '../../src/rate-limit/key-state.ts';
-import { initialState } from '../../src/rate-limit/key-state.ts';
 import type { Ledger } from '../../src/rate-limit/ledger.ts';
-import { LedgerLog } from '../../src/rate-limit/ledger-log.ts';
 import { openSharedLedger } from '../../src/rate-limit/shared-ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { refused as refusedAt } from '../support/records.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -91,9 +86,8 @@ class Machine {
 
   /** Observes a response with `remaining` of 3 requests left in a window that ends in a minute. */
   see(ticket: string, remaining: number, more: object = {}): void {
-    const at = this.clock.now();
-    const none = { tookMs: 0, waitFrom: 'backoff', refused: false } as const;
-    this.ledger.observe(ticket, { at, status: 200, limit: 3, remaining, resetInMs: 60_000, ...none, ...more });
+    const success = { status: 200, waitFrom: 'backoff', refused: false } as const;
+    this.ledger.observe(ticket, { ...success, limit: 3, remaining, resetInMs: 60_000, ...more });
   }
 
   /** Requests tickets until the state server's ledger is used again. */
@@ -131,17 +125,6 @@ class Machine {
 
 const BLOCKED = { granted: false, reason: 'blocked' };
 const refused = { waitMs: 600_000, waitFrom: 'retry_after', status: 429, refused: true } as const;
-
-test('a response is dated late by the error of the time of the server, so that no wait ends too soon', () => {
-  const records: string[] = [];
-  const append = async (record: string) => void records.push(record);
-  const serverLog = { clockOffsetMs: 5000, offsetErrorMs: 400, cached: initialState, append };
-  const openServerLog = () => serverLog as unknown as StreamLog<KeyState>;
-  const clock = FakeClock.manual();
-  const log = new LedgerLog({ stateDir: null, baseUrl: 'test', key: 'test-key', clock, openServerLog });
-  log.appendInBackground({ kind: 'response', id: 'a', reading: refusedAt(10), jitterDraw: 0 });
-  expect(JSON.parse(records[0] ?? '')).toMatchObject({ at: 5410 });
-});
 
 withServer('the view includes a response whose record is on its way to the server', async () => {
   const machine = new Machine(-30_000);

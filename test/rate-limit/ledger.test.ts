@@ -41,9 +41,8 @@ class Machine {
   }
 
   response(more: Partial<RateLimitReading> = {}): RateLimitReading {
-    const at = this.clock.now();
     const window = { limit: 60, remaining: 59, resetInMs: 60_000 } as const;
-    return { at, tookMs: 0, status: 200, refused: more.status === 429, ...window, waitFrom: 'retry_after', ...more };
+    return { status: 200, refused: more.status === 429, ...window, waitFrom: 'retry_after', ...more };
   }
 
   get files(): string[] {

@@ -13,27 +13,20 @@ export const START = 1_795_262_400_000;
 export const LEASE = 30_000;
 
 /** A response at `at` with 59 of 60 left, in a window that ends at `START` + 1 min. */
-const answered = (at: number, more: Partial<RateLimitReading> = {}): RateLimitReading => ({
-  at,
-  tookMs: 0,
+const answered = (at: number, more: Partial<RateLimitReading>): RateLimitReading =>
+  bare({ limit: 60, remaining: 59, resetInMs: START + 60_000 - at, ...more });
+
+/** A success without rate-limit headers. */
+const bare = (more: Partial<RateLimitReading>): RateLimitReading => ({
   status: 200,
   refused: false,
-  limit: 60,
-  remaining: 59,
-  resetInMs: START + 60_000 - at,
   waitFrom: 'backoff',
   ...more,
 });
 
-const NO_HEADERS = { limit: undefined, remaining: undefined, resetInMs: undefined };
-
-/** A success without rate-limit headers. */
-const bare = (at: number, more: Partial<RateLimitReading> = {}): RateLimitReading =>
-  answered(at, { ...NO_HEADERS, ...more });
-
 /** A 429 with a wait of 5 s and no rate-limit headers. */
-export const refused = (at: number, more: Partial<RateLimitReading> = {}): RateLimitReading =>
-  bare(at, { status: 429, refused: true, waitMs: 5000, waitFrom: 'retry_after', ...more });
+export const refused = (more: Partial<RateLimitReading> = {}): RateLimitReading =>
+  bare({ status: 429, refused: true, waitMs: 5000, waitFrom: 'retry_after', ...more });
 
 /** Reduces a ticket and returns its admission. */
 export function ticket(state: KeyState, at: number, id: string): Admission {
@@ -43,8 +36,8 @@ export function ticket(state: KeyState, at: number, id: string): Admission {
 }
 
 /** Reduces the response to a ticket. */
-export function respond(state: KeyState, id: string, reading: RateLimitReading, jitterDraw = 0): void {
-  reduce(state, { kind: 'response', at: reading.at, id, reading, jitterDraw });
+export function respond(state: KeyState, at: number, id: string, reading: RateLimitReading, jitterDraw = 0): void {
+  reduce(state, { kind: 'response', at, id, reading, jitterDraw });
 }
 
 /**
@@ -52,7 +45,7 @@ export function respond(state: KeyState, id: string, reading: RateLimitReading, 
  * - `take a b` asks for the tickets a and b.
  * - `ok a` is a response with 59 of 60 left in a window that ends after a minute, `bare a` one without headers, and `429 a` a
  *   refusal without headers that states a wait of 5 s; `name=value` changes a fact (see `factOf`).
- * - `lost a` and `unsent a` close the ticket a; `block 5000` adds a block of 5 s; `forget` clears the ledger.
+ * - `lost a` and `unsent a` close the ticket a; `forget` clears the ledger.
  * - `is probe`, `is plain`, `is pending`, `is blocked 5000` and `is window 5000` check what is admitted; `grants 5` checks that
  *   five requests are granted.
  */
@@ -64,15 +57,14 @@ export function play(history: string, state = initialState()): KeyState {
       {},
       ...words.filter((word) => word.includes('=')).map((word) => factOf(word, at)),
     ) as Partial<RateLimitReading>;
-    const response = { ok: answered, bare, 429: refused }[what];
+    const response = { ok: answered(at, more), bare: bare(more), 429: refused(more) }[what];
     if (what === 'is') expect(admit(state, at), step).toEqual(admission(words));
     else if (what === 'grants') expect(grants(state, at), step).toBe(Number(words[0]));
-    else if (what === 'block') reduce(state, { kind: 'block', at, ms: Number(words[0]), reason: 'retry_after' });
     else if (what === 'forget') reduce(state, { kind: 'forget', at });
     for (const id of words.filter((word) => /^[a-z]/.test(word) && !word.includes('='))) {
       if (what === 'take') ticket(state, at, id);
-      else if (response) respond(state, id, response(at, more));
-      else if (/lost|unsent/.test(what)) reduce(state, { kind: 'closed', at, id, how: what as TicketEnd });
+      else if (response) respond(state, at, id, response);
+      else if (/lost|unsent/.test(what)) reduce(state, { kind: what as TicketEnd, at, id });
     }
   }
   return state;
@@ -86,7 +78,6 @@ function factOf(word: string, at: number): Partial<RateLimitReading> {
   if (name === 'limit') return { limit: number };
   if (name === 'reset') return { resetInMs: number === undefined ? undefined : START + number - at };
   if (name === 'wait') return { waitMs: number };
-  if (name === 'took') return { tookMs: Number(value) };
   if (name === 'from') return { waitFrom: value as RateLimitReading['waitFrom'] };
   return { status: Number(value) };
 }
