@@ -11,7 +11,7 @@ export type Denied =
 
 const GRANTED: Admission = { granted: true, probe: false };
 const PROBE: Admission = { granted: true, probe: true };
-const PENDING: Denied = { granted: false, reason: 'pending' };
+export const PENDING: Denied = { granted: false, reason: 'pending' };
 
 /** Whether one more request may be sent now. Changes nothing. */
 export function admit(state: KeyState, now: number): Admission {
@@ -56,11 +56,11 @@ function admitTo(window: Window, awaited: number, unanswered: number): Admission
   return { granted: false, reason: 'window', until: windowEnd(window) };
 }
 
-/** Whether a ticket still allows its request now: no response since, and no other process, relies on it not being sent. */
+/** Whether a ticket still allows its request now: not during a block, in a window that was used up since, or when overdue. */
 export function stillGranted(state: KeyState, id: string, now: number): boolean {
   const t = Math.max(now, state.time);
   const ticket = state.tickets[id];
-  // An overdue ticket delays no other request, so its request might be one too many.
+  // Others no longer wait for an overdue request, so it might be one too many.
   if (ticket === undefined || t > ticket.overdueAt || activeBlock(state, t)) return false;
   const { window } = state;
   const isUsedUp = window?.remaining === 0 && t < windowEnd(window);

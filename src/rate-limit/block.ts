@@ -1,10 +1,9 @@
 // The block after a refusal, which lasts as long as the refusal states and at least as long as a backoff. Pure.
-import type { Block, KeyState } from './key-state.ts';
+import type { Block, Moment } from './key-state.ts';
 import type { RecordOf } from './ledger-record.ts';
 import { RULES } from './rules.ts';
 
 type Refusal = RecordOf<'response'>;
-type Moment = Pick<KeyState, 'time' | 'seq'>;
 
 /** @param before the block of the refusal before, unless a request has succeeded since */
 export function beginBlock(before: Block | undefined, refusal: Refusal, { time, seq }: Moment): Block {

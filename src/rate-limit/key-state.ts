@@ -20,7 +20,7 @@ export interface Window {
   readonly limit?: number | undefined;
   readonly remaining: number;
   readonly resetAt: number;
-  /** `resetAt` is too late by at most the time since the request was sent, which is unknown if its ticket had expired. */
+  /** `resetAt` is too late by at most the time that the response was on its way. */
   readonly resetNotBefore: number;
   readonly reportedAt: number;
   /** The number of the record that last described it. */
@@ -38,10 +38,13 @@ export interface Block {
   readonly seq: number;
 }
 
-/** Times are epoch milliseconds by our clock. */
-export interface KeyState {
+/** The time and the number of the last record. Times are epoch milliseconds by the log's clock. */
+export interface Moment {
   time: number;
   seq: number;
+}
+
+export interface KeyState extends Moment {
   tickets: Record<string, Ticket>;
   /** When requests were lost: each counts until the response to a request that was sent later shows the remaining quota. */
   unanswered: number[];

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 import { currentProcess, livenessOf } from '../append-log/process-liveness.ts';
 import type { Admission, Denied } from './admission.ts';
-import { admit, stillGranted } from './admission.ts';
+import { admit, PENDING, stillGranted } from './admission.ts';
 import type { LedgerLogOptions } from './ledger-log.ts';
 import { LedgerLog } from './ledger-log.ts';
 import type { RateLimitReading, TicketEnd } from './ledger-record.ts';
@@ -17,8 +17,6 @@ export interface LedgerOptions extends LedgerLogOptions {
   /** Injected in tests. */
   readonly liveness?: { readonly self: ProcessRef; readonly livenessOf: typeof livenessOf };
 }
-
-const PENDING: TicketResult = { granted: false, reason: 'pending' };
 
 /** The ledger of a key: on the server if one is given, otherwise on this machine. Its times are those of this machine's clock. */
 export class Ledger {
@@ -40,20 +38,16 @@ export class Ledger {
    */
   async acquire(timeoutMs: number): Promise<TicketResult> {
     this.#log.tryServer();
+    if (!this.#admit().granted) await this.#log.refresh();
     // A denied request leaves no record, so the log does not grow while processes wait.
-    if (!this.#admit().granted) {
-      await this.#log.refresh();
-      const admission = this.#admit();
-      if (!admission.granted) {
-        this.#closeDeadTickets();
-        return admission;
-      }
+    if (this.#admit().granted) {
+      const ticket = randomBytes(9).toString('base64url');
+      const leaseMs = timeoutMs + RULES.leaseMarginMs;
+      await this.#log.append({ kind: 'ticket', id: ticket, holder: this.#liveness.self, leaseMs });
+      // It is missing if the record of another process came first.
+      if (ticket in this.#log.cached().tickets) return { granted: true, ticket };
     }
-    const id = randomBytes(9).toString('base64url');
-    const leaseMs = timeoutMs + RULES.leaseMarginMs;
-    await this.#log.append({ kind: 'ticket', id, holder: this.#liveness.self, leaseMs });
-    if (id in this.#log.cached().tickets) return { granted: true, ticket: id };
-    // The record of another process came first.
+    this.#closeDeadTickets();
     const admission = this.#admit();
     return admission.granted ? PENDING : admission;
   }
@@ -101,7 +95,7 @@ export class Ledger {
     return 'until' in admission ? { ...admission, until: admission.until - clockOffsetMs } : admission;
   }
 
-  // The tickets of dead processes of other hosts become overdue.
+  // So that nobody waits 5 s for them; whether a process of another host is dead is unknown.
   #closeDeadTickets(): void {
     for (const [id, { holder }] of Object.entries(this.#log.cached().tickets))
       if (this.#liveness.livenessOf(holder) === 'dead') this.release(id, 'lost');

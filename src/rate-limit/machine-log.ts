@@ -77,8 +77,7 @@ export class MachineLog implements Log<KeyState> {
       mkdirSwept(dir);
       return new FileLog(ledgerFormat, { dir, name: `ledger-${LEDGER_VERSION}`, rotateAtBytes: ROTATE_AT_BYTES, fs });
     } catch (error) {
-      if (!isFileError(error)) throw error;
-      return this.#inMemory(cannotWrite(stateDir, error));
+      return this.#insteadOfFile(error);
     }
   }
 
@@ -88,21 +87,22 @@ export class MachineLog implements Log<KeyState> {
     try {
       return use(file);
     } catch (error) {
-      if (!isFileError(error)) throw error;
-      this.#log = this.#inMemory(cannotWrite(`${this.#options.stateDir}`, error), file.cached());
+      this.#log = this.#insteadOfFile(error, file.cached());
       file.close();
       return use(this.#log);
     }
+  }
+
+  /** @throws `error` unless it is one of the file */
+  #insteadOfFile(error: unknown, state?: KeyState): MemoryLog<KeyState> {
+    if (!(error instanceof PetstoreError || isSystemError(error))) throw error;
+    return this.#inMemory(`cannot write to "${this.#options.stateDir}" (${systemReason(error)})`, state);
   }
 
   #inMemory(problem: string, state?: KeyState): MemoryLog<KeyState> {
     this.#options.onWarning?.(`${problem}; the rate limit is not shared with other processes`);
     return new MemoryLog(ledgerFormat, state && ledgerFormat.snapshot(state));
   }
-}
-
-function cannotWrite(stateDir: string, error: unknown): string {
-  return `cannot write to "${stateDir}" (${systemReason(error)})`;
 }
 
 function openInMemory(name: string): MemoryLog<KeyState> {
@@ -115,10 +115,6 @@ function openInMemory(name: string): MemoryLog<KeyState> {
 function closeInMemory(name: string): void {
   const wanted = wantedInMemory.get(name);
   if (wanted && --wanted.users === 0) wantedInMemory.delete(name);
-}
-
-function isFileError(error: unknown): boolean {
-  return error instanceof PetstoreError || isSystemError(error);
 }
 
 /** Names a key's ledger by a hash, which reveals neither the key nor the base URL. */

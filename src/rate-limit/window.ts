@@ -1,5 +1,5 @@
 // The window that headers report: the requests left until its reset. Pure.
-import type { KeyState, Ticket, Window } from './key-state.ts';
+import type { Moment, Ticket, Window } from './key-state.ts';
 import { isSentAfter } from './key-state.ts';
 import type { RateLimitReading } from './ledger-record.ts';
 import { RULES } from './rules.ts';
@@ -9,15 +9,15 @@ export function windowEnd({ resetAt }: Window): number {
   return resetAt + RULES.guardMs;
 }
 
-/** Ignores a window without a reset, even if nothing is left of it: the wait would be a guess. */
-export function windowFrom(
-  { limit, remaining, resetInMs }: RateLimitReading,
-  ticket: Ticket | undefined,
-  { time, seq }: Pick<KeyState, 'time' | 'seq'>,
-): Window | undefined {
+/**
+ * Ignores a window without a reset, even if nothing is left of it: the wait would be a guess.
+ * @param sentAt 0 if the request's ticket had expired: it may have been sent at any time
+ */
+export function windowFrom(reading: RateLimitReading, sentAt: number, { time, seq }: Moment): Window | undefined {
+  const { limit, remaining, resetInMs } = reading;
   if (remaining === undefined || resetInMs === undefined) return undefined;
-  const resetNotBefore = ticket ? ticket.at + resetInMs : 0;
-  return { limit, remaining, resetAt: time + resetInMs, resetNotBefore, reportedAt: time, seq };
+  const resets = { resetAt: time + resetInMs, resetNotBefore: sentAt + resetInMs };
+  return { limit, remaining, ...resets, reportedAt: time, seq };
 }
 
 /** The window after a response. */
