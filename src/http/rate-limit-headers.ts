@@ -21,8 +21,7 @@ const DECIMAL = /^\d+(?:\.\d{1,9})?$/;
  */
 export function parseRateLimitHeaders(head: Head, refused: boolean): RateLimitReading {
   const quota = { ...counts(quotaHeaders(head)), resetInMs: resetIn(head) };
-  const wait = waitOf(head.status, retryAfterMs(head), quota);
-  return { status: head.status, refused, ...quota, ...wait };
+  return { status: head.status, refused, ...quota, ...waitOf(head.status, retryAfterMs(head), quota) };
 }
 
 /** The wait that Retry-After states, in milliseconds from the arrival of the response. */

@@ -1,18 +1,18 @@
 // The block after a refusal, which lasts as long as the refusal states and at least as long as a backoff. Pure.
-import type { Block, Moment } from './key-state.ts';
+import type { Block, KeyState } from './key-state.ts';
 import type { RecordOf } from './ledger-record.ts';
 import { RULES } from './rules.ts';
 
 type Refusal = RecordOf<'response'>;
 
 /** @param before the block of the refusal before, unless a request has succeeded since */
-export function beginBlock(before: Block | undefined, refusal: Refusal, { time, seq }: Moment): Block {
+export function beginBlock(before: Block | undefined, refusal: Refusal, { time, seq }: KeyState): Block {
   const refusals = (before?.refusals ?? 0) + 1;
   return { ...blockEnd(refusal, refusals, time), since: time, refusals, seq };
 }
 
 /** A refusal together with others can make the wait longer, but does not double the backoff. */
-export function extendBlock(block: Block, refusal: Refusal, { time, seq }: Moment): Block {
+export function extendBlock(block: Block, refusal: Refusal, { time, seq }: KeyState): Block {
   const end = blockEnd(refusal, 1, time);
   return end.until > block.until ? { ...block, ...end, seq } : block;
 }

@@ -38,13 +38,11 @@ export interface Block {
   readonly seq: number;
 }
 
-/** The time and the number of the last record. Times are epoch milliseconds by the log's clock. */
-export interface Moment {
+/** Times are epoch milliseconds by the log's clock. */
+export interface KeyState {
+  /** The time and the number of the last record. */
   time: number;
   seq: number;
-}
-
-export interface KeyState extends Moment {
   tickets: Record<string, Ticket>;
   /** When requests were lost: each counts until the response to a request that was sent later shows the remaining quota. */
   unanswered: number[];

@@ -1,4 +1,4 @@
-// The ledger's records as lines of JSON. An unknown record is ignored: another program or version has written it.
+// The ledger's records as lines of JSON. An unknown record is ignored.
 import type { LogFormat } from '../append-log/log.ts';
 import { isObject, parseJson } from '../append-log/log.ts';
 import type { KeyState } from './key-state.ts';

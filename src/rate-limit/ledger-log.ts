@@ -97,7 +97,7 @@ export class LedgerLog {
     this.#pending.set(writing, event);
   }
 
-  /** Writes what the server does not know yet; later errors are not reported. */
+  /** Writes what the server does not know yet, a block too; later outages are not reported. */
   async finish(): Promise<void> {
     this.#warnsOfOutage = false;
     await this.#written();

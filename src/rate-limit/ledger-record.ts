@@ -17,9 +17,6 @@ export interface RateLimitReading {
   readonly waitFrom: BlockReason;
 }
 
-/** How a ticket ended without a response: nothing was sent, or the service may have seen the request. */
-export type TicketEnd = 'unsent' | 'lost';
-
 /** What a process appends; the log adds the time. */
 export type LedgerEvent =
   | { readonly kind: 'ticket'; readonly id: string; readonly holder: ProcessRef; readonly leaseMs: number }
@@ -30,7 +27,8 @@ export type LedgerEvent =
       /** A random number from 0 to 999, recorded so that all processes compute the same jitter. */
       readonly jitterDraw: number;
     }
-  | { readonly kind: TicketEnd; readonly id: string }
+  /** The end of a ticket without a response: nothing was sent, or the service may have seen the request. */
+  | { readonly kind: 'unsent' | 'lost'; readonly id: string }
   | { readonly kind: 'clock' }
   | { readonly kind: 'forget' };
 

@@ -6,7 +6,7 @@ import type { Admission, Denied } from './admission.ts';
 import { admit, PENDING, stillGranted } from './admission.ts';
 import type { LedgerLogOptions } from './ledger-log.ts';
 import { LedgerLog } from './ledger-log.ts';
-import type { RateLimitReading, TicketEnd } from './ledger-record.ts';
+import type { RateLimitReading } from './ledger-record.ts';
 import type { Quota } from './quota.ts';
 import { quotaOf } from './quota.ts';
 import { RULES } from './rules.ts';
@@ -64,7 +64,7 @@ export class Ledger {
   }
 
   /** Closes a ticket without a response: `unsent` gives it back. */
-  release(ticket: string, how: TicketEnd): void {
+  release(ticket: string, how: 'unsent' | 'lost'): void {
     this.#log.appendInBackground({ kind: how, id: ticket });
   }
 

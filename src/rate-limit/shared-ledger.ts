@@ -16,6 +16,5 @@ const FRESH_MS = 1500;
 export function openSharedLedger(server: StateServer, options: Omit<LedgerOptions, 'openServerLog'>): Ledger {
   const key = `petstore:{${ledgerName(options)}}:ledger-${LEDGER_VERSION}`;
   const place = { server, key, clock: options.clock, ttlMs: UNUSED_MS, rotateAt: ROTATE_AT, freshMs: FRESH_MS };
-  const openServerLog: LedgerOptions['openServerLog'] = (onReset) => new StreamLog(ledgerFormat, { ...place, onReset });
-  return new Ledger({ ...options, openServerLog });
+  return new Ledger({ ...options, openServerLog: (onReset) => new StreamLog(ledgerFormat, { ...place, onReset }) });
 }

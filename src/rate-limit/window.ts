@@ -1,5 +1,5 @@
 // The window that headers report: the requests left until its reset. Pure.
-import type { Moment, Ticket, Window } from './key-state.ts';
+import type { KeyState, Ticket, Window } from './key-state.ts';
 import { isSentAfter } from './key-state.ts';
 import type { RateLimitReading } from './ledger-record.ts';
 import { RULES } from './rules.ts';
@@ -13,7 +13,7 @@ export function windowEnd({ resetAt }: Window): number {
  * Ignores a window without a reset, even if nothing is left of it: the wait would be a guess.
  * @param sentAt 0 if the request's ticket had expired: it may have been sent at any time
  */
-export function windowFrom(reading: RateLimitReading, sentAt: number, { time, seq }: Moment): Window | undefined {
+export function windowFrom(reading: RateLimitReading, sentAt: number, { time, seq }: KeyState): Window | undefined {
   const { limit, remaining, resetInMs } = reading;
   if (remaining === undefined || resetInMs === undefined) return undefined;
   const resets = { resetAt: time + resetInMs, resetNotBefore: sentAt + resetInMs };

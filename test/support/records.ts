@@ -4,7 +4,7 @@ import type { Admission } from '../../src/rate-limit/admission.ts';
 import { admit } from '../../src/rate-limit/admission.ts';
 import type { KeyState } from '../../src/rate-limit/key-state.ts';
 import { initialState } from '../../src/rate-limit/key-state.ts';
-import type { RateLimitReading, TicketEnd } from '../../src/rate-limit/ledger-record.ts';
+import type { RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
 import { reduce } from '../../src/rate-limit/policy.ts';
 
 /** The start of every history, in epoch milliseconds. */
@@ -64,7 +64,7 @@ export function play(history: string, state = initialState()): KeyState {
     for (const id of words.filter((word) => /^[a-z]/.test(word) && !word.includes('='))) {
       if (what === 'take') ticket(state, at, id);
       else if (response) respond(state, at, id, response);
-      else if (/lost|unsent/.test(what)) reduce(state, { kind: what as TicketEnd, at, id });
+      else if (/lost|unsent/.test(what)) reduce(state, { kind: what as 'unsent' | 'lost', at, id });
     }
   }
   return state;
