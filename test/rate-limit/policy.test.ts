@@ -83,6 +83,16 @@ test.each<[title: string, history: string, expected?: object]>([
     `${REFUSED}, 40000 429 x wait=9000, 40001 429 y wait=1000, 40002 is blocked 49000`,
     { block: { refusals: 1 } },
   ],
+  [
+    'the refusal of a request whose ticket has expired does not reduce the number of requests in flight',
+    `${BARE}, 10 429 x`,
+    { concurrency: 2, hasHiddenLimit: false },
+  ],
+  [
+    'a refusal with nothing left and no reset reduces the number of requests in flight, to one at least',
+    `${BARE}, 1 take a, 2 429 a left=0 wait=1000, 1002 take b, 1003 bare b, 1004 is plain`,
+    { hasHiddenLimit: true },
+  ],
   ['an unknown request can extend a block', `${REFUSED}, 130 429 x wait=60000`, { block: { until: START + 60_130 } }],
   [
     'the success of a probe does not end a block that a late refusal extended',
@@ -124,6 +134,15 @@ test.each<[title: string, history: string, expected?: object]>([
     { window: { remaining: 7 } },
   ],
   [
+    'a response of the next window replaces a window that is used up, although both requests were in flight together',
+    `${OPEN} left=2 reset=10000, 1 take a b, 2 ok a left=0 reset=10000, 10500 ok b left=50 reset=70000, 10501 grants 50`,
+  ],
+  [
+    'the response to a request whose ticket has expired does not restore quota',
+    `${OPEN} left=3, 10 ok x left=50 reset=63000`,
+    { window: { remaining: 3 } },
+  ],
+  [
     'the response to a request whose ticket has expired opens a window that begins after the known one',
     `${OPEN} left=0 reset=10000, 20000 ok x left=50 reset=70000`,
     { window: { remaining: 50 } },
@@ -154,7 +173,7 @@ test.each<[title: string, history: string, expected?: object]>([
   ],
   [
     'the response to a request is awaited for 5 s, and then it counts as a request without a response',
-    `${OPEN} left=1 limit=2, 1 take a, 5001 is pending, 5002 is window 61000, ${2 + LEASE} is window 61000`,
+    `${OPEN} left=1 limit=2, 1 take a, 5001 is pending, 5002 is window 61000, ${2 + LEASE} unsent x, ${2 + LEASE} is window 61000`,
   ],
   [
     'a window ends one unit of its reset after the reset, and then one probe is sent and opens the next',
