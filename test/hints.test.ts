@@ -111,14 +111,14 @@ const setGoodKey = set({ PETSTORE_API_KEY: GOOD });
 const saveCommand = () => [print(BAD)(), login(['--no-verify', '--key-command', printer()])];
 const setCommand = () => [print(BAD)(), set({ PETSTORE_API_KEY_COMMAND: printer() })()];
 const SAVED_COMMAND = 'make the key command from profile "staging" print a valid key';
-const setNoDirectory = () => [write('file', ''), setState('file/state')()];
+const setFile = set({ PETSTORE_STATE_DIR: import.meta.filename });
 const STATE = 'set PETSTORE_STATE_DIR to a directory that you can write to';
 
 test.each<[...Row, act: () => unknown]>([
   ['categories list', 3, 'set PETSTORE_API_KEY to a valid key', setBadKey, setGoodKey],
   ['quota --refresh -p staging', 3, SAVED_COMMAND, saveCommand, print(GOOD)],
   ['api GET categories', 3, 'make PETSTORE_API_KEY_COMMAND print a valid key', setCommand, print(GOOD)],
-  ['categories list -p sandbox', 9, STATE, setNoDirectory, setState('new')],
+  ['categories list -p sandbox', 9, STATE, setFile, setState('new')],
 ])(
   '`petstore %s` fails with %i, and succeeds after the action in its hint: %s',
   async (line, code, hint, given, act) => {

@@ -1,13 +1,10 @@
 // The exit codes in the help of each command are those that it ends with if something is wrong.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { describeCommands } from '../../src/commands/help.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { createProgram } from '../../src/program.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { errorResponse, startHttpFake } from '../support/http-fake.ts';
-import { tempDir } from '../support/temp-dir.ts';
 import type { WorldOptions } from '../support/world.ts';
 import { inProcess, world } from '../support/world.ts';
 
@@ -35,12 +32,8 @@ async function codeOf(line: string, { env, ...options }: WorldOptions = {}, url 
   return code;
 }
 
-async function withoutDirectories(line: string): Promise<number> {
-  const file = join(tempDir(), 'file');
-  writeFileSync(file, '');
-  const env = { PETSTORE_CONFIG_DIR: file, PETSTORE_STATE_DIR: file };
-  return codeOf(/auth|sandbox|completion/.test(line) ? line : `${line} -p production`, { env });
-}
+// A file cannot be a directory.
+const NO_DIRECTORIES = { PETSTORE_CONFIG_DIR: import.meta.filename, PETSTORE_STATE_DIR: import.meta.filename };
 
 /** Run a command line in a situation that makes some commands fail. */
 const SITUATIONS: readonly ((line: string) => Promise<number>)[] = [
@@ -54,7 +47,7 @@ const SITUATIONS: readonly ((line: string) => Promise<number>)[] = [
     return codeOf(line);
   },
   (line) => codeOf(line, {}, NO_PORT),
-  withoutDirectories,
+  (line) => codeOf(/auth|sandbox|completion/.test(line) ? line : `${line} -p production`, { env: NO_DIRECTORIES }),
   (line) => codeOf(line, { signal: interrupted }),
 ];
 
