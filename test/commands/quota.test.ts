@@ -13,34 +13,33 @@ async function service(limit = '60/1m') {
   const dir = tempDir();
   const env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: baseUrl };
   const run = (line: string) => inProcess(line.split(' '), { env, dir, clock });
-  return { statuses, run, clock };
+  const json = async (line = 'quota') => JSON.parse((await run(`${line} --json`)).out);
+  return { statuses, run, json, clock };
 }
 
 test('`quota` before the first response prints "unknown" and sends nothing', async () => {
-  const { statuses, run } = await service();
-  const text = await run('quota');
-  expect(text).toMatchObject({ code: 0, err: '' });
-  expect(text.out).toContain('remaining     unknown (run with --refresh to update)');
-  const json = await run('quota --json');
+  const { statuses, run, json } = await service();
+  const out = expect.stringContaining('remaining     unknown (run with --refresh to update)');
+  expect(await run('quota')).toEqual({ code: 0, out, err: '' });
   const unknown = { limit: null, remaining: null, resetAt: null, updatedAt: null, blocked: null };
-  expect(JSON.parse(json.out)).toMatchObject(unknown);
+  expect(await json()).toMatchObject(unknown);
   expect(statuses).toEqual([]);
 });
 
 test('`quota --refresh` sends one GET /categories; `quota` shows its window until the reset, then only the limit', async () => {
-  const { statuses, run, clock } = await service();
+  const { statuses, run, json, clock } = await service();
   const fresh = await run('quota --refresh');
   expect(fresh.code).toBe(0);
   expect(fresh.out).toMatch(/remaining {5}59 of 60\nreset {9}in (?:\d+s|1m)\nupdated {7}[01]s ago\n/);
-  const json = JSON.parse((await run('quota --json')).out);
-  expect(json).toMatchObject({ limit: 60, remaining: 59, resetPassed: false, shared: true, dailyLimit: null });
-  expect(json.resetAt).toBe('2026-11-21T12:01:00.000Z');
+  const resetAt = '2026-11-21T12:01:00.000Z';
+  const open = { limit: 60, remaining: 59, resetAt, resetPassed: false, shared: true, dailyLimit: null };
+  expect(await json()).toMatchObject(open);
   expect(statuses).toEqual([200]);
   clock.at += 180_000;
   expect((await run('quota')).out).toMatch(
     /remaining {5}at most 60 \(run with --refresh to update\)\nreset {9}passed 2m \d+s ago\n/,
   );
-  expect(JSON.parse((await run('quota --json')).out)).toMatchObject({ limit: 60, remaining: null, resetPassed: true });
+  expect(await json()).toMatchObject({ limit: 60, remaining: null, resetPassed: true });
 });
 
 test('`quota` shows a limit above 1,000,000 as unlimited, even after the reset', async () => {
@@ -53,18 +52,18 @@ test('`quota` shows a limit above 1,000,000 as unlimited, even after the reset',
 });
 
 test('`quota` shows the block after a 429, which applies to every command until `quota --clear`', async () => {
-  const { statuses, run } = await service('1/1d');
+  const { statuses, run, json } = await service('1/1d');
   await run('categories list');
   const limited = await run('categories list --json --max-wait 5s');
   expect(limited).toMatchObject({ code: 5, err: expect.stringContaining('"kind":"rate_limited"') });
   expect((await run('quota --clear')).err).toContain('Cleared the cached quota');
   expect((await run('categories list --json --max-wait 5s')).code).toBe(5);
   expect((await run('quota')).out).toMatch(/blocked {7}by Retry-After, ends in \d+h.* \(at .*\d\d:\d\d\)\n/);
-  const { blocked, nextRequestAt } = JSON.parse((await run('quota --json')).out);
+  const { blocked, nextRequestAt } = await json();
   expect(blocked).toMatchObject({ reason: 'retry_after', consecutive429s: 1, until: nextRequestAt });
   expect(blocked.since).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
   expect(statuses).toEqual([200, 429]);
-  expect(JSON.parse((await run('quota --clear --json')).out)).toMatchObject({ blocked: null, limit: null });
+  expect(await json('quota --clear')).toMatchObject({ blocked: null, limit: null });
 });
 
 test('`quota --refresh` reports if the service sends no rate limit headers', async () => {

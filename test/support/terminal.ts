@@ -29,7 +29,6 @@ export interface TerminalOptions {
   readonly steps?: readonly Step[];
   /** True if stdout is a pipe instead of the terminal. */
   readonly stdoutPiped?: boolean;
-  readonly timeoutMs?: number;
 }
 
 /** `out` is the output in the pipe. */
@@ -92,7 +91,7 @@ export async function closeTerminal(command: readonly string[], at: Place, after
 }
 
 function startInTerminal(command: readonly string[], at: Place, options: TerminalOptions = {}) {
-  const { columns = 80, rows = 24, stdoutPiped = false, timeoutMs = 100_000 } = options;
+  const { columns = 80, rows = 24, stdoutPiped = false } = options;
   const { master, slave: reader, ptsName } = open({});
   // A separate descriptor keeps the terminal open, since the returned reader would consume the input.
   const slave = openSync(ptsName, files.O_RDWR | files.O_NOCTTY);
@@ -103,7 +102,7 @@ function startInTerminal(command: readonly string[], at: Place, options: Termina
     cwd: at.dir,
     detached: true,
     stdio: ['ignore', stdoutPiped ? 'pipe' : 'ignore', 'inherit'],
-    timeout: timeoutMs,
+    timeout: 100_000,
     killSignal: 'SIGKILL',
   });
   let screen = '';

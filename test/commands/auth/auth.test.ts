@@ -33,15 +33,6 @@ test.each([`${GOOD_KEY}\r\nsecond line\n`, ` ${GOOD_KEY} \n`, `\ufeff${GOOD_KEY}
   },
 );
 
-test('auth login prints one JSON document with the key masked, and only the first login activates its profile', async () => {
-  for (const [profile, active] of Object.entries({ farm: true, other: false })) {
-    const { out, err } = await login(GOOD_KEY, ` --json -p ${profile}`);
-    const document = { profile, url: service.url, key: '…6789', verified: true, active };
-    expect([JSON.parse(out), err]).toEqual([document, '']);
-  }
-  expect((await status()).find((one: { active: boolean }) => one.active).profile).toBe('farm');
-});
-
 const REFUSED = 'cannot connect to 127.0.0.1:9: connection refused\nhint: check --url\n';
 const REJECTED =
   'the service rejected the API key (401): The API key is not valid. [unauthorized]\nhint: use a valid API key\n';

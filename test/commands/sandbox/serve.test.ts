@@ -54,7 +54,6 @@ test('`sandbox --json` prints one document and no request log', async () => {
 
 test.each([
   [['--plan', 'enterprise'], /^Pet store sandbox, plan enterprise: unlimited$/m],
-  [['--limit', '60/6s', '--limit', '1000/1d'], /^Pet store sandbox, plan custom: 60\/6s, 1000\/1d$/m],
   [['--fault', '503', '--fault', '500:5'], /^ {2}injected faults: 503, 500:5 \(repeat with --seed \d+\)$/m],
 ])('`sandbox` with %j prints %s', async (args, line) => {
   const { out } = await serve(args);
