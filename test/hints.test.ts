@@ -129,10 +129,10 @@ test.each<[...Row, act: () => unknown]>([
 );
 
 const writeBody = () => write('my dog.json', '{"name":"dog"}');
-const INPUT = "to read the body from a file, use --input 'my dog.json'";
+const INPUT = "use --input 'my dog.json' to read the body from a file";
 
 test.each<[...Row, again: string]>([
-  ['api GET /v1/categories', 4, 'leave out /v1, in which the base URL ends', nothing, 'api GET /categories'],
+  ['api GET /v1/categories', 4, 'omit /v1, since the base URL ends in it', nothing, 'api GET /categories'],
   ["api POST categories -d '@my dog.json'", 2, INPUT, writeBody, "api POST categories --input 'my dog.json'"],
 ])('`petstore %s` fails with %i, and succeeds as its hint asks: %s', async (line, code, hint, given, again) => {
   await fail(line, code, hint, given);

@@ -18,7 +18,7 @@ const CREATE: HttpRequest = { method: 'POST', path: '/categories', safe: false }
 export interface Flaw extends Hint {
   readonly reason: string;
 }
-const PAGED: Flaw = { reason: 'the service sent one page of the list of categories' };
+const PAGED: Flaw = { reason: 'the service sent only one page of the list of categories' };
 const CACHED: Flaw = {
   reason: 'the list of categories comes from a cache',
   hint: 'run the same command again later',

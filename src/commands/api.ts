@@ -57,7 +57,7 @@ function rawResponseError(request: HttpRequest, response: HttpResponse): Petstor
   const failure = responseError(request, response);
   const { message } = failure;
   if (response.status === 404 && request.path.startsWith('/v1/'))
-    return rephrase(failure, message, { hint: 'leave out /v1, in which the base URL ends' });
+    return rephrase(failure, message, { hint: 'omit /v1, since the base URL ends in it' });
   if (response.status === 415 && request.body === undefined)
     return rephrase(failure, message, { hint: 'pass a JSON body with --data' });
   return failure;
@@ -74,7 +74,7 @@ async function readBody({ context }: Session, { data, input }: CallOptions): Pro
 
 function dataHint(data: string, context: Context): string {
   const file = /^@(.+)/s.exec(data)?.[1];
-  if (file) return `to read the body from a file, use --input ${quoteForShell(file, context)}`;
+  if (file) return `use --input ${quoteForShell(file, context)} to read the body from a file`;
   return context.platform === 'win32'
     ? 'use --input FILE, since Windows shells treat quotes differently'
     : `quote the JSON, for example --data '{"name":"dog"}'`;

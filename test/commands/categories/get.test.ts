@@ -34,6 +34,6 @@ test.each([
 test('a category on one page of a list is printed, and another category may exist', async () => {
   const headers = { link: '</v1/categories?page=2>; rel="next"' };
   expect(await get(['dog', '--json'], headers)).toMatchObject({ code: 0, err: '' });
-  const err = 'error: cannot tell whether category "rat" exists: the service sent one page of the list';
+  const err = 'error: cannot tell whether category "rat" exists: the service sent only one page of the list';
   expect(await get(['rat'], headers)).toMatchObject({ code: 7, err: expect.stringContaining(err) });
 });

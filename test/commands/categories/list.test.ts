@@ -39,7 +39,7 @@ test('global options are accepted anywhere in the line', async () => {
 test('a list that is one page of several is printed with a warning', async () => {
   const headers = { link: '</v1/categories?page=2>; rel="next"' };
   const { env } = await serving(() => ({ body: [{ id: 1, name: 'cat' }], headers }));
-  const err = 'warning: the service sent one page of the list of categories\n';
+  const err = 'warning: the service sent only one page of the list of categories\n';
   const run = await inProcess(['categories', 'list', '--format', 'csv', '-q'], { env });
   expect(run).toEqual({ code: 0, out: 'id,name,description\n1,cat,\n', err });
 });
