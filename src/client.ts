@@ -48,7 +48,7 @@ const OPTIONS = ['baseUrl', 'apiKey', 'stateDir', 'stateUrl', 'statePassword', .
 type Send = HttpClient['send'];
 
 /**
- * Creates a client. All petstore processes and clients that use the same base URL and key share one rate limit.
+ * Creates a client. All petstore processes and clients that use the same base URL, key and state directory share one rate limit.
  * @throws PetstoreError `usage` for a missing, invalid or unknown option, `auth` for a missing or malformed key
  * @example
  * const client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: process.env.PETSTORE_API_KEY });
@@ -194,7 +194,7 @@ function checkNumber(value: unknown, name: string, of = 'number', isValid = Numb
 function checkTimeout(value: unknown): number {
   const ms = Math.ceil(checkNumber(value, 'timeoutMs'));
   if (ms > 0) return Math.min(MAX_TIMER_MS, ms);
-  // With a timeout of 0 the outcome of a create would always be unknown.
+  // With a timeout of 0, the outcome of a create would always be unknown.
   throw new PetstoreError('usage', 'timeoutMs must be greater than 0');
 }
 

@@ -1,4 +1,4 @@
-// Runs a command's action: opens the session, prints the result, the quota and the error.
+// Runs a command's action: opens the session, and prints the result and the quota line.
 import type { Argument, Option } from 'commander';
 import { Command } from 'commander';
 import { invalidValueError } from './check-options.ts';

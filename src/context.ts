@@ -66,6 +66,6 @@ export interface Context {
   readonly suspend: (onContinue: () => void) => void;
   /** Applied to everything that is written; every key in use is added to it. */
   readonly redactor: Redactor;
-  /** Run after the result or the error was written. */
+  /** Run after the result or error has been written. */
   readonly cleanups: (() => Promise<void>)[];
 }

@@ -48,7 +48,7 @@ export class PetstoreError extends Error {
   readonly kind: ErrorKind;
   /** One action for the user. */
   declare readonly hint: string | undefined;
-  /** The service's own error code (docs/service.md, errors). */
+  /** The service's own error code (docs/service.md, data). */
   declare readonly code: string | undefined;
   /** The service's own message. */
   declare readonly serviceMessage: string | undefined;

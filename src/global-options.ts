@@ -58,7 +58,7 @@ export function checkGlobalOptions(typed: TypedOptions, env: Environment): Globa
     format,
     maxWait: read('--max-wait', typed.maxWait, (text, from) => duration(text, from, 0)),
     maxRetries: read('--max-retries', typed.maxRetries, (text, from) => checkWholeNumber(text, from, 0, 999)),
-    // With a timeout of 0 the outcome of a create would always be unknown.
+    // With a timeout of 0, the outcome of a create would always be unknown.
     timeout: read('--timeout', typed.timeout, (text, from) => duration(text, from, 1)),
     // Commander's own `env` treats `0` as a set switch.
     quiet: quiet ?? !/^(?:|0|false)$/.test(env['PETSTORE_QUIET'] ?? ''),

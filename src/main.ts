@@ -32,7 +32,7 @@ function redact(text: string | Uint8Array): string | Uint8Array {
 
 /** @param mayFail true for stderr: a message that cannot be written does not change the exit code */
 function output(stream: NodeJS.WriteStream, mayFail = false): Output {
-  // Without a listener a stream error would end the process with a stack trace.
+  // Without a listener, a stream error would end the process with a stack trace.
   stream.on('error', ({ code }: NodeJS.ErrnoException) => {
     // The terminal was closed: an exit would restore its modes, which makes Node 20 abort.
     if (stream.isTTY && code === 'EIO') received ??= 'SIGHUP';
@@ -134,7 +134,7 @@ async function perform(context: Context): Promise<number> {
 async function main(): Promise<void> {
   // If a promise never settles, Node exits with this code instead of 0.
   process.exitCode = EXIT_CODES.internal.code;
-  // Otherwise Windows would run a key command from the current directory; child processes inherit the variable.
+  // Otherwise, Windows would run a key command from the current directory; child processes inherit the variable.
   if (process.platform === 'win32') process.env['NoDefaultCurrentDirectoryInExePath'] = '1';
   const env = toEnvironment(process.env, process.platform);
   // Keep secrets out of child processes and diagnostic reports.

@@ -22,7 +22,7 @@ export class Redactor {
   }
 }
 
-/** The last four characters, for example `…4f2a`; `****` for a key shorter than twelve (docs/cli.md, keys). */
+/** The last four characters, for example `…4f2a`; `****` for a key shorter than twelve (docs/cli.md, profiles and keys). */
 export function maskKey(key: string): string {
   return key.length < 12 ? '****' : `…${key.slice(-4)}`;
 }

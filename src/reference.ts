@@ -43,7 +43,7 @@ export const READ_ERRORS: readonly ErrorKind[] = [
   'interrupted',
 ];
 
-/** The errors of a command that creates something. */
+/** The errors of a command that changes something. */
 export const CHANGE_ERRORS: readonly ErrorKind[] = [...READ_ERRORS, 'unknown_outcome'];
 
 export const FORMATS = ['table', 'json', 'ndjson', 'csv', 'tsv'] as const;

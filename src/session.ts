@@ -36,7 +36,7 @@ export class Session {
   };
   readonly profiles = lazy(async () => (await import('./profiles/conf-store.ts')).openConfStore(this.configDir()));
 
-  /** Resolves URL and key; from then on the key is redacted in all output. */
+  /** Resolves URL and key; from then on, the key is redacted in all output. */
   readonly target = lazy(async () => {
     const { env, redactor } = this.context;
     const { profile } = this.options;

@@ -1,4 +1,4 @@
-// The category operations, list and create; every response is checked (docs/service.md, endpoints).
+// The category operations, list and create; every response is checked (docs/service.md, operations).
 import type { Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';

@@ -1,4 +1,4 @@
-// Checks responses against docs/service.md (resources): bytes in, typed values out.
+// Checks responses against docs/service.md (data): bytes in, typed values out.
 import type { Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { CHECK_URL } from '../http/request-errors.ts';

@@ -12,7 +12,7 @@ export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTION
  * @param path relative to the base URL, with or without a leading slash
  * @param body a JSON document
  * @param source the caller's name for the body, for a hint
- * @throws PetstoreError `usage` for a path that could leave the base URL, or a GET with a body
+ * @throws PetstoreError `usage` for a path that could leave the base URL, or a body with GET, HEAD or OPTIONS
  */
 export function rawRequest(
   method: string,

@@ -1,4 +1,4 @@
-// Identifies the process that wrote a record, by pid and start time since pids are reused, and tells whether it is running.
+// Identifies the process that wrote a record, by pid and start time (pids are reused), and tells whether it is running.
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 

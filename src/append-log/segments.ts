@@ -90,7 +90,7 @@ export class Segments {
     }
   }
 
-  // A claim that lasts half a second belongs to a process that was killed or stopped.
+  // A claim that lasts longer than half a second belongs to a process that was killed or stopped.
   #claim(path: string): void {
     for (let waits = 0; waits < CLAIM_WAITS; waits++) {
       try {

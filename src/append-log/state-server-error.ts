@@ -85,7 +85,7 @@ const REPLY_CAUSES: readonly (readonly [RegExp, Cause])[] = [
   [/\b(?:CLUSTERDOWN|TRYAGAIN)\b/, unavailable('its cluster is down')],
 ];
 
-/** The error of an error reply. */
+/** Converts an error reply of the server. */
 export function replyError({ message }: Error): StateServerError {
   const [, cause] = REPLY_CAUSES.find(([pattern]) => pattern.test(message)) ?? [];
   // The server appends the position in the script at which the command failed.

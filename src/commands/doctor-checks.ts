@@ -124,7 +124,7 @@ async function checkStateServer(session: Session): Promise<CheckResult> {
   return warning(`${detail}; it may delete the quota (${policy})`, 'set `maxmemory-policy noeviction` on the server');
 }
 
-/** @throws PetstoreError `usage` if there is no profile of that name, `storage` */
+/** @throws PetstoreError `usage` if there is no profile with that name, `storage` */
 async function describeProfile({ context: { env }, options, profiles }: Session): Promise<CheckResult> {
   const request = readCredentialRequest(env, options.profile);
   const { profile } = await selectProfile(request, profiles);

@@ -44,7 +44,7 @@ const doctorAction: Action<object, readonly Check[]> = {
       const check: Check = { id, label, ...(cause ? skipped(`check "${cause.label}" failed`) : result) };
       if (kind && dependsOnPrevious) failedCheck = cause?.label ?? label;
       checks.push(check);
-      // Print each row now, because a later check may take long.
+      // Print each row now, because a later check may take a long time.
       await print?.(check);
     }
     return checks;

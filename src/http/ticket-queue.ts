@@ -79,7 +79,7 @@ class TicketWait {
     this.#isBusy = isBusy;
   }
 
-  /** Sleeps until a block or window ends, or for a part of that time. */
+  /** Sleeps until a block or window ends, or for part of that time. */
   async until({ until, reason }: Extract<Denied, { until: number }>): Promise<void> {
     const { clock, limits } = this.#options;
     const now = clock.now();

@@ -5,7 +5,7 @@ import { formatCount } from '../format.ts';
 import type { HttpHeaders, HttpResponse, Transport } from './types.ts';
 import { TransportError } from './types.ts';
 
-/** @param write prints one line, in which control characters are escaped already */
+/** @param write prints one line, in which control characters are already escaped */
 export function withTracing(
   transport: Transport,
   baseUrl: string,

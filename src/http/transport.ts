@@ -15,7 +15,7 @@ const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 const MAX_ERROR_BYTES = 1024 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** After a longer idle time the service may close the connection just as a create is written to it. */
+/** After a longer idle time, the service may close the connection just as a create is written to it. */
 const REUSED_FOR_MS = 500;
 
 interface TransportOptions {

@@ -31,7 +31,7 @@ interface Header {
  * @throws PetstoreError `usage` if the header is wrong or quotes do not match
  */
 export function readDelimited(source: string, usual: string | undefined, validator: RowValidator): void {
-  // Excel reads the delimiter from such a first line. It becomes an empty line, so that the others keep their numbers.
+  // Excel reads the delimiter from such a first line. An empty line replaces it, so that the other lines keep their numbers.
   const [separatorLine = '', separator] = /^"?sep=(.)"?\r?\n/i.exec(source) ?? [];
   const text = separator === undefined ? source : `\n${source.slice(separatorLine.length)}`;
   // `""` is an empty description, and an empty cell a missing one.

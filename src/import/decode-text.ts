@@ -47,7 +47,7 @@ export function decodeText({ bytes, label }: InputFile, validator: RowValidator)
     // A zero byte next to the first character means UTF-16 without its mark, or UTF-32.
     if (!/^.?\0/s.test(text)) return text;
   } catch {
-    // The error names no line.
+    // The error does not name the line.
   }
   const lines = decoder.decode(bytes).split('\n');
   const line = Math.max(1, lines.findIndex((text) => text.includes('\ufffd')) + 1);

@@ -48,7 +48,7 @@ export function estimate(requests: number, quota: Quota, now: number): Estimate 
 function perOf({ limit, resetAt, updatedAt }: QuotaWindow): Limit['per'] {
   const ms = resetAt - updatedAt;
   if (ms > MINUTE_MS + TOLERANCE_MS) return ms > HOUR_MS && ms <= DAY_MS + TOLERANCE_MS ? 'day' : 'window';
-  // 1,000 is a limit per minute of one plan, and per day of another.
+  // 1,000 is the limit per minute of one plan and the limit per day of another.
   const couldBeDaily = Object.values(DAILY_LIMITS).includes(limit ?? 0) && isMidnight(resetAt);
   return couldBeDaily ? 'window' : 'minute';
 }
@@ -63,7 +63,7 @@ function budgetOf({ remaining, resetAt }: QuotaWindow, limit: number, per: Limit
   return { limit, per, remaining: remaining ?? 0, resetsInMs };
 }
 
-// The service reports the window nearest its end, so the daily limit is usually derived from the plan's limit per minute.
+// If the headers describe only the minute window, the daily limit is derived from the plan's limit per minute.
 function dailyBudget({ dailyLimit }: Quota, { limit, per }: Limit, now: number): Budget | undefined {
   if (dailyLimit?.limit) return budgetOf(dailyLimit, dailyLimit.limit, 'day', now);
   const daily = per === 'minute' ? DAILY_LIMITS[limit] : undefined;

@@ -78,7 +78,7 @@ export function possibleMatchFinder(categories: Listed): (name: string) => Match
   };
 }
 
-// Keeps letters and digits, without case, accents and HTML entities.
+// Keeps only letters and digits, without case and accents, and removes HTML entities.
 function fold(name: string): string {
   const text = name.slice(0, 200).replace(/&#?\w+;/g, '');
   return text

@@ -33,7 +33,7 @@ type RunRecord = {
   | { readonly kind: 'beat' | 'release' }
   /**
    * `revision`: that of the lock when this run found it free or its holder dead. The record is void if the lock has another
-   * one by now: another run won the race, or the holder has written.
+   * revision by now: another run won the race, or the holder has written.
    */
   | { readonly kind: 'acquire'; readonly revision: string; readonly isOnServer: boolean }
 );

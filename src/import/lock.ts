@@ -71,7 +71,7 @@ export class Lock {
     return Math.max(0, this.#drainedAt - this.#clock.monotonic());
   }
 
-  /** Takes the lock when no other run imports to this base URL, and waits for the drain of earlier runs. */
+  /** Takes the lock when no other run imports into this base URL, and waits for the drain of earlier runs. */
   async acquire(options: LockOptions): Promise<void> {
     try {
       do await this.#take(options);
@@ -184,8 +184,8 @@ export class Lock {
     return this.#log.append(JSON.stringify(record));
   }
 
-  // The drain that the next run must wait for if this one is killed before its next record: it may send a create as late as
-  // `assertHeld` allows.
+  // The drain that the next run must wait for if this run is killed before its next record: until then, `assertHeld` allows
+  // creates.
   get #drainIfKilledMs(): number {
     const sentWithinMs = this.#context.isOnServer ? CONFIRMED_WITHIN_MS : HEARTBEAT_MS;
     return Math.max(this.drainMs, sentWithinMs + DRAIN_MS);

@@ -40,7 +40,7 @@ interface Skipped {
   readonly repeats?: number;
 }
 
-/** The names of the rows, in the order of the file; a name is a category, and rows that repeat it are skipped. */
+/** The names of the rows, in the order of the file; each name is one category, and rows that repeat it are skipped. */
 export class ImportResults {
   /** The number of names in each state. */
   readonly counts = { exists: 0, unknown: 0, created: 0, failed: 0 };

@@ -96,7 +96,7 @@ function readNdjson(text: string, validator: RowValidator): void {
 
 // Splits the array into its elements, so that errors have line numbers; JSON.parse checks the elements.
 function readJsonArray(text: string, validator: RowValidator): void {
-  // The start of the element, and the line of its first character; 0 before it.
+  // The start of the current element, and the line of its first character (0 until it is found).
   let from = text.length - text.trimStart().length + 1;
   let firstLine = 0;
   let line = text.slice(0, from).split('\n').length;

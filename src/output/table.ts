@@ -1,4 +1,4 @@
-// Tables, on a terminal made with cli-table3 and the version of string-width that it uses; rows are laid out in pages.
+// Tables: on a terminal, made with cli-table3 and the version of string-width that it uses; rows are laid out in pages.
 import CliTable from 'cli-table3';
 import stringWidth from 'string-width';
 import { escapeControls } from '../escape.ts';
@@ -52,7 +52,7 @@ export function* table<Row>(
   }
 }
 
-// On a terminal cells fit already: cli-table3 counts UTF-16 units and would lose part of a wrapped text.
+// On a terminal, cells already fit: cli-table3 counts UTF-16 units and would lose part of wrapped text.
 const fitted: LayOut = (rows, widths, colAligns) => {
   const made = new CliTable({
     chars: { ...NO_BORDERS, middle: ' ' },
@@ -65,7 +65,7 @@ const fitted: LayOut = (rows, widths, colAligns) => {
   return `${made.toString().replace(/(?<! ) +$/gm, '')}\n`;
 };
 
-// Elsewhere a cell that is wider than its column moves the rest of its own line only.
+// Elsewhere, a cell that is wider than its column moves only the rest of its own line.
 const padded: LayOut = (rows, widths, alignments) => {
   const pad = (text: string, at: number): string => {
     const space = ' '.repeat(Math.max(0, (widths[at] ?? 0) - stringWidth(text)));
@@ -108,7 +108,7 @@ export function fitWidths(natural: readonly number[], available: number, whole: 
   return widths;
 }
 
-/** Breaks lines between words, and a word that is longer than a line anywhere. */
+/** Breaks lines between words, and breaks a word that is longer than a line anywhere. */
 function wrap(text: string, cells: number): string {
   return text.replace(/.+/g, (line) => (width(line) > cells ? wrapLine(line, cells) : line));
 }

@@ -10,7 +10,7 @@ import { looksLikeKey } from '../redact.ts';
 import { checkKey, MAX_KEY_LENGTH } from './credential-rules.ts';
 
 const TIMEOUT_MS = 30_000;
-/** Time to read the rest of the output after the command ended, since a background process may keep the pipes open. */
+/** Time to read the rest of the output after the command has ended, since a background process may keep the pipes open. */
 const DRAIN_MS = 200;
 const MAX_STDERR = 64 * 1024;
 

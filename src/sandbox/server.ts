@@ -22,7 +22,7 @@ import { Store } from './store.ts';
 
 export interface ServerOptions extends GivenSettings {
   readonly clock: Clock;
-  /** How messages name an option; none if the user did not choose the options. */
+  /** How messages name an option; undefined if the user did not choose the options. */
   readonly nameOf?: NameOption;
   readonly retryAfter?: RetryAfterFormat;
   /** Deletes the data first. */

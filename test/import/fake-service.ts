@@ -1,4 +1,4 @@
-// A service that loses, delays and alters creates, in memory, and imports to it in virtual time.
+// A service that loses, delays and alters creates, in memory, and imports into it in virtual time.
 import type { Api } from '../../src/api/categories.ts';
 import type { Category, NewCategory } from '../../src/api/types.ts';
 import type { Log } from '../../src/append-log/log.ts';

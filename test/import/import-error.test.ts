@@ -105,6 +105,6 @@ test.each<[ErrorKind, object, string, boolean]>([
   expect(classifyError(stopped(kind, facts))).toEqual({ means, isFatal });
 });
 
-test('an error of another program leaves its row "lost" and stops the import', () => {
+test('an error that is not a PetstoreError leaves its row "lost" and stops the import', () => {
   expect(classifyError(new TypeError('x'))).toEqual({ means: 'lost', isFatal: true });
 });

@@ -116,7 +116,7 @@ test.each(['constructor', '0', 'active'])(
 test.each([
   ['profile', 'remove', undefined, []],
   ['key', 'removeKey', { url: PROFILE.url }, ['profile-production.json']],
-] as const)('removing a %s removes every byte of it, also after killed writes', (_what, remove, profile, files) => {
+] as const)('removing a %s removes every byte of it, even after killed writes', (_what, remove, profile, files) => {
   const store = openConfStore(dir);
   store.save('production', PROFILE);
   for (const name of ['old', 'tmp-0123']) fs.writeFileSync(`${file()}.${name}`, valid);

@@ -113,7 +113,7 @@ export class IdleClock extends FakeClock {
     work.then(end, end);
     while (!done) {
       const events = this.#events + this.alarms.length;
-      // Each turn reads sockets, also if this process was not scheduled for a while.
+      // Each turn reads sockets, even if this process was not scheduled for a while.
       for (let turn = 0; turn < IDLE_TURNS; turn++) await pause(1);
       if (done || this.#events + this.alarms.length !== events) continue;
       this.#events++;

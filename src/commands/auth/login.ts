@@ -160,7 +160,7 @@ async function firstLine(session: Session): Promise<string> {
   return text.split(/\r?\n/, 1)[0] ?? '';
 }
 
-// Without verification the command is not run: its vault may be locked or on another machine.
+// Without verification, the command is not run: its vault may be locked or on another machine.
 async function runCommand(session: Session, line: string, mayRun: boolean): Promise<Entered<string> | undefined> {
   const { parseKeyCommand, runKeyCommand } = await import('../../profiles/key-command.ts');
   parseKeyCommand(line, '--key-command');

@@ -32,7 +32,7 @@ interface FleetOptions {
   readonly onCreate?: (count: number, clock: IdleClock) => void;
 }
 
-/** A service, and imports to it: on one machine, or each on a new one if they share a state server. */
+/** A service, and imports into it: on one machine, or each on a new one if they share a state server. */
 async function fleetOf({ server, rows = 12, onCreate }: FleetOptions = {}) {
   const clock = new IdleClock(Date.now());
   const service = { items: [] as { id: number; name: string }[], creates: 0, isLate: false, delayMs: 0 };
