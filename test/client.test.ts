@@ -128,7 +128,7 @@ test('many calls in flight, with one signal or none, cause no warning from Node.
 test('the error of a timeout names timeoutMs, and that of a failed connection has the system code in its cause', async () => {
   const fake = await serving(() => 'silence');
   const { list } = open({ baseUrl: fake.url, maxRetries: 0 }).categories;
-  const timedOut = { message: 'the request timed out after 50 ms', hint: 'try again with a longer timeoutMs' };
+  const timedOut = { message: 'the request timed out after 50ms', hint: 'try again with a longer timeoutMs' };
   expect(await errorOf(list({ timeoutMs: 50 }))).toMatchObject({ kind: 'network', ...timedOut });
   fake.close();
   expect(await errorOf(list())).toMatchObject({ kind: 'network', cause: { code: 'ECONNREFUSED' } });

@@ -121,7 +121,7 @@ async function checkStateServer(session: Session): Promise<CheckResult> {
   const policy = await checkServer(server, session.context.clock);
   const detail = `${server.name} responded${server.tls ? '' : ' without TLS'}`;
   if (policy === undefined) return ok(detail);
-  return warning(`${detail}; it may delete the quota (${policy})`, 'set `maxmemory-policy noeviction` on the server');
+  return warning(`${detail}; it may evict the quota (${policy})`, 'set `maxmemory-policy noeviction` on the server');
 }
 
 /** @throws PetstoreError `usage` if there is no profile with that name, `storage` */
@@ -157,7 +157,7 @@ async function checkConnection(session: Session, found: Found): Promise<CheckRes
     const response = await (await session.httpClient()).send(LIST);
     found.response = response;
     if (response.status !== 401) categoriesOf(response);
-    return ok(`${host} responded in ${Math.round(response.receivedAt - response.sentAt)} ms`);
+    return ok(`${host} responded in ${Math.round(response.receivedAt - response.sentAt)}ms`);
   } catch (error) {
     if (!(error instanceof PetstoreError)) throw error;
     if (error.kind !== 'rate_limited') throw connectionError(error, target);

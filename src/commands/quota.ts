@@ -53,7 +53,7 @@ function facts({ profile, known, refreshed }: ProfileQuota, now: number): readon
   const { dailyLimit, blocked, nextRequestAt, updatedAt, stateServer } = known;
   const window = windowIn(known);
   const rows: Fact[] = [['profile', profile]];
-  const unknown = refreshed ? 'the service sent no rate limit headers' : 'run with --refresh to update';
+  const unknown = refreshed ? 'the service sent no rate-limit headers' : 'run with --refresh to update';
   if (window) rows.push(...windowFacts('remaining', window, now));
   else rows.push(['remaining', `unknown (${unknown})`]);
   if (dailyLimit) rows.push(...windowFacts('daily limit', dailyLimit, now));

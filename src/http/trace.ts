@@ -16,7 +16,7 @@ export function withTracing(
   return {
     async send(request, options) {
       const start = clock.monotonic();
-      const elapsed = (): string => `${Math.round(clock.monotonic() - start)} ms`;
+      const elapsed = (): string => `${Math.round(clock.monotonic() - start)}ms`;
       print(`> ${request.method} ${baseUrl}${withoutQueryValues(request.path)}`);
       print('> authorization: Bearer [redacted]');
       if (request.body !== undefined)

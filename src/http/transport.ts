@@ -169,5 +169,5 @@ function joined(headers: IncomingHttpHeaders): HttpHeaders {
 }
 
 function duration(ms: number): string {
-  return ms < 1000 ? `${ms} ms` : formatDuration(ms);
+  return ms < 1000 ? `${ms}ms` : formatDuration(ms);
 }

@@ -1,4 +1,4 @@
-// The responses of the sandbox: Error objects, rate limit headers, and the effect of faults.
+// The responses of the sandbox: Error objects, rate-limit headers, and the effect of faults.
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { isSystemError, systemReason } from '../errors.ts';

@@ -66,8 +66,8 @@ test('`quota` shows the block after a 429, which applies to every command until 
   expect(await json('quota --clear')).toMatchObject({ blocked: null, limit: null });
 });
 
-test('`quota --refresh` reports if the service sends no rate limit headers', async () => {
+test('`quota --refresh` reports if the service sends no rate-limit headers', async () => {
   const { env } = await serving(() => ({ body: [] }));
   const { out } = await inProcess(['quota', '--refresh'], { env });
-  expect(out).toContain('remaining     unknown (the service sent no rate limit headers)\n');
+  expect(out).toContain('remaining     unknown (the service sent no rate-limit headers)\n');
 });

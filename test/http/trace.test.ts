@@ -21,7 +21,7 @@ test('--verbose prints requests and responses with secrets in URLs and headers r
   expect(await traced({ headers, body: Buffer.from('[]') }, '/categories?token=abc')).toEqual([
     '> GET https://a.example/v1/categories?token=[redacted]',
     '> authorization: Bearer [redacted]',
-    '< 200 in 0 ms, 2 bytes',
+    '< 200 in 0ms, 2 bytes',
     '< x-ratelimit-limit: 60',
     '< set-cookie: [redacted]',
     '< content-type: application/json',
@@ -33,5 +33,5 @@ test('--verbose prints the body of a failed request, truncated and escaped, or t
   expect(lines[3]).toBe('< {"message":"␛[31mno"}');
   expect(lines.join('\n').length).toBeLessThan(2300);
   const failure = new TransportError('connect', false, 'connection refused');
-  expect((await traced(failure)).at(-1)).toBe('< connection refused, after 0 ms');
+  expect((await traced(failure)).at(-1)).toBe('< connection refused, after 0ms');
 });

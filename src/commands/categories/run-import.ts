@@ -106,7 +106,7 @@ async function confirm(session: Session, rows: readonly NewCategory[], file: str
   if (toCreate.length === 0) return;
   const { askYesNo } = await import('../../output/prompt.ts');
   const what = formatCount(toCreate.length, 'category', 'categories');
-  const from = urlSource === 'environment' ? '' : `profile ${profile}, `;
+  const from = urlSource === 'environment' ? '' : `profile "${profile}", `;
   const question = `Create ${what} at ${baseUrl} (${from}${formatEstimate(estimate)})?`;
   if (!(await askYesNo(session.context, escapeControls(question))))
     throw new PetstoreError('interrupted', 'canceled', { silent: true });

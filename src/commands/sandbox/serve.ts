@@ -42,7 +42,7 @@ const view: View<Started> = {
     if (faults.length > 0) {
       yield `  ${style.yellow('injected faults')}: ${faults.join(', ')} (repeat with --seed ${seed})\n`;
     }
-    yield '\nIn another terminal, save it as a profile and paste the key at the prompt:\n\n';
+    yield '\nIn another terminal, save this sandbox as a profile and paste the key at the prompt:\n\n';
     yield `  petstore auth login -p local --url ${baseUrl}\n  petstore categories list -p local\n`;
     yield '\nor set environment variables, for example for your program:\n\n';
     for (const command of [...assignments, 'petstore categories list']) yield `  ${command}\n`;
@@ -96,7 +96,7 @@ export const sandbox = (): PetstoreCommand =>
     .option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable (all apply)', collect)
     .option('--key <key>', 'API key to accept; repeatable (each key has its own rate limit)', collect)
     .option('--data <file>', 'path of the data files, without suffix (default: the files of profile "sandbox")')
-    .option('--reset', 'delete categories and rate limit windows first; ids are not reused')
+    .option('--reset', 'delete categories and rate-limit windows first; ids are not reused')
     .addOption(
       withChoices(new Option('--retry-after <format>', 'format of the Retry-After header'), [
         'seconds',
