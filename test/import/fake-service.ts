@@ -38,19 +38,22 @@ interface Effect {
   readonly names?: 'old' | 'latest';
 }
 
-/** The fates of a create. */
-const FATES = {
-  ok: { commitMs: 0 },
+type Effects = Readonly<Record<string, Effect>>;
+
+/** The fates of a create after which it may or may not exist. */
+export const UNCERTAIN = {
   lost: { commitMs: 0, response: 'reset' },
   'lost, then committed': { commitMs: 1900, response: 'reset' },
   cut: { response: 'reset' },
-  slow: { response: 'timeout' },
   'slow, then committed': { commitMs: 28_000, response: 'timeout' },
   hangs: { commitMs: 29_000, response: 'timeout', afterMs: TIMEOUT_MS },
   'hangs and is cut': { response: 'timeout', afterMs: TIMEOUT_MS },
   old: { names: 'old' },
   latest: { names: 'latest' },
-  rejected: { response: 400 },
+} as const satisfies Effects;
+
+/** Those that end a run. */
+export const EARLY_ENDS = {
   unauthorized: { response: 401 },
   limited: { response: 429 },
   unreachable: { response: 'refused' },
@@ -58,7 +61,15 @@ const FATES = {
   crash: { kills: true },
   'crash after the commit': { commitMs: 0, kills: true },
   'crash before the commit': { commitMs: AFTER_KILL_MS, kills: true },
-} as const satisfies Readonly<Record<string, Effect>>;
+} as const satisfies Effects;
+
+const FATES = {
+  ok: { commitMs: 0 },
+  rejected: { response: 400 },
+  slow: { response: 'timeout' },
+  ...UNCERTAIN,
+  ...EARLY_ENDS,
+} as const satisfies Effects;
 
 export type Fate = keyof typeof FATES;
 
@@ -84,14 +95,6 @@ export interface Script {
   draw?: (ms: number) => number;
 }
 
-/** How one process sees the service. */
-interface Client {
-  readonly api: Api['categories'];
-  /** Resolves if the process is killed. */
-  readonly crashed: Promise<undefined>;
-  readonly isAlive: () => boolean;
-}
-
 export class FakeService {
   readonly items: Item[] = [];
   readonly sent: NewCategory[] = [];
@@ -113,8 +116,8 @@ export class FakeService {
     return item;
   }
 
-  /** The service for one process; it never responds after that process was killed. */
-  client(by = 'a client'): Client {
+  /** The service for one process; it never responds after that process was killed, when `crashed` resolves. */
+  client(by = 'a client') {
     const seen = new Set<Category['id']>();
     const killed = new AbortController();
     const kill = (): void => killed.abort();
@@ -160,7 +163,8 @@ export class FakeService {
       seen.add(this.#latest.id);
       return { ...visible(this.#latest), ...(this.script.echoes && { name: row.name }) };
     };
-    return { api: { list: listFresh, listFresh, create }, crashed, isAlive };
+    const api: Api['categories'] = { list: listFresh, listFresh, create };
+    return { api, crashed, isAlive };
   }
 
   #delay(ms: number): Promise<unknown> {

@@ -57,25 +57,22 @@ function expected(text: string, extension: string): NewCategory[] | undefined {
   }
 }
 
-test.each(Object.keys(VALID))(
-  'a damaged %s file is rejected, or read with the rows that it contains',
-  async (extension) => {
-    await fc.assert(
-      fc.asyncProperty(mutated([VALID[extension] ?? '']), async (bytes) => {
-        const rows = await read(bytes, extension);
-        const isText = Buffer.from(bytes.toString('utf8')).equals(bytes);
-        if (PARSERS[extension]) {
-          const right = isText ? expected(bytes.toString('utf8').replace(/^\ufeff/, ''), extension) : undefined;
-          expect(rows).toEqual(right ?? expect.any(String));
-        } else if (typeof rows !== 'string') {
-          expect(isText).toBe(true);
-          for (const { name, description } of rows) {
-            expect(name.trim()).not.toBe('');
-            expect(`${name}${description}`).not.toMatch(/\p{Surrogate}/u);
-          }
+test.each(Object.keys(VALID))('a damaged %s file is rejected, or read with its rows', async (extension) => {
+  await fc.assert(
+    fc.asyncProperty(mutated([VALID[extension] ?? '']), async (bytes) => {
+      const rows = await read(bytes, extension);
+      const isText = Buffer.from(bytes.toString('utf8')).equals(bytes);
+      if (PARSERS[extension]) {
+        const right = isText ? expected(bytes.toString('utf8').replace(/^\ufeff/, ''), extension) : undefined;
+        expect(rows).toEqual(right ?? expect.any(String));
+      } else if (typeof rows !== 'string') {
+        expect(isText).toBe(true);
+        for (const { name, description } of rows) {
+          expect(name.trim()).not.toBe('');
+          expect(`${name}${description}`).not.toMatch(/\p{Surrogate}/u);
         }
-      }),
-      { numRuns: RUNS },
-    );
-  },
-);
+      }
+    }),
+    { numRuns: RUNS },
+  );
+});

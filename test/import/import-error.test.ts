@@ -41,13 +41,7 @@ test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, R
     /^1 row may or may not exist: row 3 "c" \(the service returned 500\)\nrun .* -p staging` to look it up again$/,
   ],
   ['many rows are unknown', 8, MANY, undefined, /^1,007 rows may .* row 5 "x", and 1,002 more\nrun .* to look them up/],
-  [
-    'a row may be a category',
-    8,
-    MAYBE,
-    undefined,
-    / \(perhaps category 7 "C"\)\nif a possible match is .* use its spelling/,
-  ],
+  ['a row may be a category', 8, MAYBE, undefined, /\(perhaps category 7 "C"\)\nif a possible match .* its spelling/],
   ['the key was rejected', 3, {}, stopped('auth'), /^why\nrun/],
   ['the service cannot be reached', 6, KNOWN, stopped('network'), /^why\nrun/],
   ['the service cannot be reached and a row is unknown', 8, {}, stopped('network'), /^1 row may/],
@@ -55,13 +49,7 @@ test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, R
   ['the rate limit prevents a lookup', 8, {}, limited, /^1 row may or may not exist: row 3 "c" \(why\)\nrun/],
   ['the lock fails', 9, {}, stopped('storage'), /^why\nrun/],
   ['the service redirects a create', 7, {}, stopped('service', { status: 302 }), /^why\nrun/],
-  [
-    'SIGINT ends it',
-    130,
-    {},
-    interrupted,
-    /^interrupted\nrun `petstore .* import 'my file.csv' -p staging` to resume$/,
-  ],
+  ['SIGINT ends it', 130, {}, interrupted, /^interrupted\nrun `petstore .* 'my file.csv' -p staging` to resume$/],
   ['SIGTERM ends it', 143, {}, stopped('interrupted', { exitCode: 143 }), /^terminated\nrun .* to resume$/],
 ])('if %s, an import exits with %s and prints what to do', (_what, code, document, stop, text) => {
   const error = ended(document, stop);

@@ -1,12 +1,10 @@
 // The lock of an import: one run at a time, and how long the next one waits.
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { FileLog } from '../../src/append-log/file-log.ts';
 import { MemoryLog } from '../../src/append-log/log.ts';
-import type { ProcessRef } from '../../src/append-log/process-liveness.ts';
 import { currentProcess } from '../../src/append-log/process-liveness.ts';
 import { StateServer } from '../../src/append-log/state-server.ts';
 import { parseStateUrl } from '../../src/append-log/state-url.ts';
@@ -14,7 +12,7 @@ import type { Clock } from '../../src/clock.ts';
 import type { LockOptions } from '../../src/import/lock.ts';
 import { Lock, openLock } from '../../src/import/lock.ts';
 import type { LockState } from '../../src/import/lock-format.ts';
-import { lockFormat, revisionOf } from '../../src/import/lock-format.ts';
+import { lockFormat } from '../../src/import/lock-format.ts';
 import { hasModes } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
@@ -23,24 +21,35 @@ import { IN_MEMORY } from './fake-service.ts';
 
 const withServer = test.runIf(hasStateServer);
 const URL = 'https://secret.example/v1';
-const logsIn = (dir: string): string[] =>
-  readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.log'));
-
-type Liveness = 'alive' | 'dead' | 'unknown';
-
 const { signal } = new AbortController();
 const options: LockOptions = { signal, pause: async () => undefined };
+const process = { pid: 1, start: '', host: 'here' };
 
 /** A log on which runs follow one another. */
 function shared(clock = new FakeClock()) {
   const log = new MemoryLog(lockFormat);
-  async function acquire(pid = 1, liveness: Liveness = 'dead', by: Clock = clock): Promise<Lock> {
-    const process = { pid, start: '', host: 'here' };
-    const lock = new Lock(log, by, { ...IN_MEMORY, process, livenessOf: () => liveness });
+  async function acquire(pid = 1, liveness: 'dead' | 'unknown' = 'dead', by: Clock = clock): Promise<Lock> {
+    const lock = new Lock(log, by, { ...IN_MEMORY, process: { ...process, pid }, livenessOf: () => liveness });
     await lock.acquire(options);
     return lock;
   }
   return { clock, log, acquire };
+}
+
+/** Locks in files. */
+function inFiles() {
+  const stateDir = tempDir();
+  const dir = join(stateDir, 'imports');
+  return {
+    dir,
+    logs: (): string[] =>
+      readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.log')),
+    acquire: async (url = URL): Promise<Lock> => {
+      const lock = await openLock(url, { clock: new FakeClock(), stateDir: () => stateDir });
+      await lock.acquire(options);
+      return lock;
+    },
+  };
 }
 
 function onServer({ url }: RedisServer) {
@@ -50,66 +59,42 @@ function onServer({ url }: RedisServer) {
   return { open: () => openLock(URL, { clock, server, stateDir: tempDir }) };
 }
 
-// Takes the lock of URL from its holder, as a process that has ended by now.
-function takeAs(ended: ProcessRef, dir: string): void {
-  const [file = ''] = logsIn(dir).filter((name) =>
-    name.startsWith(createHash('sha256').update(URL).digest('hex').slice(0, 32)),
-  );
-  const log = new FileLog(lockFormat, {
-    dir: join(dir, dirname(file)),
-    name: basename(file, '.1.log'),
-    rotateAtBytes: 1e6,
-  });
-  const acquire = { kind: 'acquire', run: 'ended', process: ended, at: log.cached().at, drainMs: 0, isOnServer: false };
-  log.append(JSON.stringify({ ...acquire, revision: revisionOf(log.cached()) }));
-  log.close();
-}
-
 const takenOver = expect.objectContaining({ kind: 'storage', message: expect.stringContaining('taken over') });
 
-test.runIf(hasModes)(
-  'a lock in a file is private, hides the base URL, locks only this URL, and can be taken over',
-  async () => {
-    const stateDir = tempDir();
-    const open = async (url = URL): Promise<Lock> => {
-      const lock = await openLock(url, { clock: new FakeClock(), stateDir: () => stateDir });
-      await lock.acquire(options);
-      return lock;
-    };
-    const first = await open();
-    const other = await open(`${URL}/`);
-    const dir = join(stateDir, 'imports');
-    expect(statSync(dir).mode & 0o777).toBe(0o700);
-    for (const file of logsIn(dir)) {
-      expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600);
-      expect(`${file}${readFileSync(join(dir, file), 'utf8')}`).not.toContain('secret');
-    }
-    first.assertHeld();
-    const { pid } = spawnSync('true');
-    takeAs({ ...currentProcess(), pid, start: '1' }, dir);
-    expect(() => first.assertHeld()).toThrow(takenOver);
-    (await open()).assertHeld();
-    other.assertHeld();
-  },
-);
+test.runIf(hasModes)('a lock in a file is private, hides its URL, locks no other, and can be taken over', async () => {
+  const { dir, logs, acquire } = inFiles();
+  const first = await acquire();
+  const [file = ''] = logs();
+  const other = await acquire(`${URL}/`);
+  expect(statSync(dir).mode & 0o777).toBe(0o700);
+  for (const name of logs()) {
+    expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
+    expect(`${name}${readFileSync(join(dir, name), 'utf8')}`).not.toContain('secret');
+  }
+  first.assertHeld();
+  const place = { dir: join(dir, dirname(file)), name: basename(file, '.1.log') };
+  const ended = { ...currentProcess(), pid: spawnSync('true').pid, start: '1' };
+  const second = new Lock(new FileLog(lockFormat, { ...place, rotateAtBytes: 1e6 }), new FakeClock(), {
+    ...IN_MEMORY,
+    ...{ process: ended, livenessOf: () => 'dead' },
+  });
+  await second.acquire(options);
+  expect(() => first.assertHeld()).toThrow(takenOver);
+  (await acquire()).assertHeld();
+  other.assertHeld();
+});
 
 test('the lock of a new base URL removes locks that were not used for 48 hours, and their runs end', async () => {
-  const stateDir = tempDir();
-  const open = async (url: string): Promise<Lock> => {
-    const lock = await openLock(url, { clock: new FakeClock(), stateDir: () => stateDir });
-    await lock.acquire(options);
-    return lock;
-  };
-  const dir = join(stateDir, 'imports');
-  const old = await open('old');
-  const [unused = ''] = logsIn(dir);
-  const recent = await open('recent');
-  for (const file of logsIn(dir)) {
+  const { dir, logs, acquire } = inFiles();
+  const old = await acquire('old');
+  const [unused] = logs();
+  const recent = await acquire('recent');
+  for (const file of logs()) {
     const usedAt = new Date(Date.now() - (file === unused ? 49 : 47) * 3_600_000);
     utimesSync(join(dir, file), usedAt, usedAt);
   }
-  await open('new');
-  expect(logsIn(dir)).toHaveLength(2);
+  await acquire('new');
+  expect(logs()).toHaveLength(2);
   recent.assertHeld();
   // A run that was suspended for so long finds an empty log, and sends nothing.
   expect(() => old.assertHeld()).toThrow('the import lock was removed');
@@ -205,56 +190,30 @@ test('a run that was suspended while it took the lock is not taken over for anot
   expect(clock.monotonic()).toBeGreaterThanOrEqual(59_000 + 60_000);
 });
 
-const process = { pid: 1, start: '', host: 'here' };
-const FORGETFUL = { revision: '', isOnServer: true };
+// Records of runs named by letters.
+const acquired = (run: string, revision = '') => ({ kind: 'acquire', run, revision, at: 5 });
+const acquiredOnServer = (run: string, revision = '') => ({ ...acquired(run, revision), isOnServer: true });
+const beat = (run: string, at: number) => ({ kind: 'beat', run, at });
+const OF_ANOTHER_VERSION = [{ kind: 'later' }, { kind: 'release', at: 'noon' }, { kind: 'state', state: [] }];
 
 function appendTo(log: MemoryLog<LockState>, ...records: readonly object[]): LockState {
-  const common = { kind: 'acquire', run: 'a', at: 5, drainMs: 0, process };
-  for (const record of records) log.append(JSON.stringify({ ...common, ...record }));
+  for (const record of records) log.append(JSON.stringify({ run: 'a', at: 5, drainMs: 0, process, ...record }));
   return log.cached();
 }
 
 test.each<[string, string, object[]]>([
-  ['of two runs that take the lock at the same time, the first', 'a', [{ revision: '' }, { revision: '', run: 'b' }]],
-  ['the run that takes the lock of a dead one', 'b', [{ revision: '' }, { revision: 'a 5', run: 'b' }]],
+  ['of two runs that take the lock at the same time, the first', 'a', [acquired('a'), acquired('b')]],
+  ['the run that takes the lock of a dead one', 'b', [acquired('a'), acquired('b', 'a 5')]],
+  ['a run that seemed dead but has written', 'a', [acquired('a'), beat('a', 7), acquired('b', 'a 5')]],
+  ['a live run whose lock a server lost', 'a', [acquiredOnServer('b'), beat('a', 7), beat('b', 9)]],
+  ['a run that waited in vain for a lost one', 'b', [acquiredOnServer('b'), beat('b', 7), beat('a', 9)]],
   [
-    'a run that seemed dead but has written',
+    'a live run whose lock a server lost before two others',
     'a',
-    [{ revision: '' }, { kind: 'beat', at: 7 }, { revision: 'a 5', run: 'b' }],
+    [acquiredOnServer('c'), acquiredOnServer('b', 'c 5'), beat('a', 7)],
   ],
-  [
-    'a live run whose lock a server lost, and that another run follows',
-    'a',
-    [
-      { ...FORGETFUL, run: 'b' },
-      { kind: 'beat', at: 7 },
-      { kind: 'beat', run: 'b', at: 9 },
-    ],
-  ],
-  [
-    'a run on a server that waited in vain for a run whose lock was lost',
-    'b',
-    [
-      { ...FORGETFUL, run: 'b' },
-      { kind: 'beat', run: 'b', at: 7 },
-      { kind: 'beat', at: 9 },
-    ],
-  ],
-  [
-    'a run on a server that takes the lock of a run that was killed while it waited',
-    'a',
-    [
-      { ...FORGETFUL, run: 'c' },
-      { ...FORGETFUL, revision: 'c 5', run: 'b' },
-      { kind: 'beat', at: 7 },
-    ],
-  ],
-  ['of a run in a file and another one that writes, the first', 'b', [{ revision: '', run: 'b' }, { kind: 'beat' }]],
-  [
-    'a run whose log has records of another version',
-    'a',
-    [{ revision: '' }, { kind: 'later' }, { kind: 'release', at: 'noon' }, { kind: 'state', state: [] }],
-  ],
+  ['of a run in a file and another one that writes, the first', 'b', [acquired('b'), beat('a', 5)]],
+  ['a run whose log has records of another version', 'a', [acquired('a'), ...OF_ANOTHER_VERSION]],
 ])('%s holds the lock', (_what, holder, records) => {
   expect(appendTo(new MemoryLog(lockFormat), ...records).holder?.run).toBe(holder);
 });
@@ -262,7 +221,7 @@ test.each<[string, string, object[]]>([
 test('a rotation keeps the holder, its last sign of life, and the wait', () => {
   const log = new MemoryLog(lockFormat);
   const rotated = (): LockState => new MemoryLog(lockFormat, lockFormat.snapshot(log.cached())).cached();
-  appendTo(log, { revision: '' }, { kind: 'beat', at: 7, drainMs: 30_000 });
+  appendTo(log, acquired('a'), { ...beat('a', 7), drainMs: 30_000 });
   expect(rotated()).toEqual({ holder: { ...process, run: 'a' }, at: 7, drainMs: 30_000 });
   appendTo(log, { kind: 'release', at: 9, drainMs: 2000 });
   expect(rotated()).toEqual({ at: 9, drainMs: 2000 });
@@ -321,11 +280,11 @@ test('a run that could not record while it waited imports once it has recorded a
 test('a run that is stopped while its lock is provisional leaves it to the run whose lock the server lost', async () => {
   const log = new MemoryLog(lockFormat);
   const place = { ...IN_MEMORY, isOnServer: true, livenessOf: () => 'alive' as const };
-  const stopped = new Lock(log, new FakeClock(), { ...place, process: { pid: 1, start: '', host: 'here' } });
+  const stopped = new Lock(log, new FakeClock(), { ...place, process });
   const pause = () => Promise.reject(new Error('interrupted'));
   await expect(stopped.acquire({ signal, pause })).rejects.toThrow('interrupted');
   await stopped.close();
-  const lost = new Lock(log, new FakeClock(), { ...place, process: { pid: 2, start: '', host: 'there' } });
+  const lost = new Lock(log, new FakeClock(), { ...place, process: { ...process, host: 'there' } });
   lost.heartbeat();
   lost.assertHeld();
 });

@@ -19,24 +19,22 @@ const category = fc.record(
   { requiredKeys: ['id', 'name'] },
 );
 
-test.each(['json', 'ndjson', 'csv', 'tsv'] as const)(
-  'a list printed as %s is read unchanged from a file and from a pipe',
-  async (format) => {
-    // An empty NDJSON file is an error.
-    const length = { minLength: format === 'ndjson' ? 1 : 0, maxLength: 20 };
-    // A name with two descriptions is an error.
-    const categories = fc.uniqueArray(category, { ...length, selector: ({ name }) => name });
-    const print = await loadRenderer(listView, world([]), { format, color: false });
-    await fc.assert(
-      fc.asyncProperty(categories, async (listed) => {
-        const bytes = Buffer.from([...print(listed)].join(''));
-        const expected = listed.map(({ id: _id, ...category }) => category);
-        for (const extension of [`.${format}`, '']) {
-          const rows = await readRows({ label: 'it', extension, bytes }, { ignoreExtra: false });
-          expect(rows.map(({ line: _line, ...row }) => row)).toEqual(expected);
-        }
-      }),
-      { numRuns: 30 },
-    );
-  },
-);
+const FORMATS = ['json', 'ndjson', 'csv', 'tsv'] as const;
+test.each(FORMATS)('a list printed as %s is read unchanged from a file and from a pipe', async (format) => {
+  // An empty NDJSON file is an error.
+  const length = { minLength: format === 'ndjson' ? 1 : 0, maxLength: 20 };
+  // A name with two descriptions is an error.
+  const categories = fc.uniqueArray(category, { ...length, selector: ({ name }) => name });
+  const print = await loadRenderer(listView, world([]), { format, color: false });
+  await fc.assert(
+    fc.asyncProperty(categories, async (listed) => {
+      const bytes = Buffer.from([...print(listed)].join(''));
+      const expected = listed.map(({ id: _id, ...category }) => category);
+      for (const extension of [`.${format}`, '']) {
+        const rows = await readRows({ label: 'it', extension, bytes }, { ignoreExtra: false });
+        expect(rows.map(({ line: _line, ...row }) => row)).toEqual(expected);
+      }
+    }),
+    { numRuns: 30 },
+  );
+});

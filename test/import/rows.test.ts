@@ -49,8 +49,7 @@ test.each<[string, string, Given]>([
   ['CSV with a header in capitals and another order', 'DESCRIPTION,Id,NAME\n,1,dog\nFelis,2,cat\n', {}],
   ['CSV with columns named by --map', 'Art;Text\ndog;\ncat;Felis\n', { map: MAP }],
   ['CSV with a name that --map overrides', 'Name;Art;Text\nx;dog;\nx;cat;Felis\n', { map: MAP, ignoreExtra: true }],
-  ['CSV with empty columns and rows', 'name,description,,\n,,,\ndog,,,\ncat,Felis,,\n"","",,\n', {}],
-  ['CSV with quoted empty cells in columns without a name', 'name,description,\ndog,,\ncat,Felis,""\n', {}],
+  ['CSV with empty columns and rows', 'name,description,,\n,,,\ndog,,,\ncat,Felis,"",\n"","",,\n', {}],
   ['CSV after a quoted sep= line', '"sep=|"\nname|description\ndog|\ncat|Felis\n', {}],
   ['a .csv file with brackets', '[Art],[text]\ndog,\ncat,Felis\n', { extension: '.csv', map: BRACKETS }],
   ['CSV with a quoted heading', '"name";"description, long"\ndog;\ncat;Felis\n', { map: LONG }],
@@ -106,65 +105,48 @@ test('the message about more than twenty problems names twenty, and the JSON err
   expect((await failure(`name\n${'" "\n'.repeat(20)}`)).message).toMatch(/\n {2}line 21 \(row 20\): name is blank$/);
 });
 
-test.each<[string, string | Uint8Array, Given, string]>([
-  ['a file of blank lines', ' \n\n', {}, 'it is empty'],
-  ['an unfinished array', '[{"name":"a"},\n{"name":"b"}', {}, 'line 2: unexpected end of file (missing "]")'],
-  ['an unfinished string', '[{"name":"a', {}, 'line 1: unexpected end of file'],
-  ['text after the array', '[{"name":"a"}]\n,', {}, 'line 2: unexpected text after the array'],
-  ['an indented object', '\n{\n  "name": "a"\n}', {}, 'line 2: expected an array of objects, or one object per line'],
-  [
-    'a .json file with one object',
-    '{"name":"x","data":[]}',
-    { extension: '.json' },
-    'line 1: expected an array of objects',
-  ],
-  ['a .json file with a web page', '\n<html>', { extension: '.json' }, 'line 2: expected an array of objects'],
-  ['a trailing comma', '[{"name":"a"},\n]', {}, 'line 2: not valid JSON (trailing comma)'],
-  ['an extra bracket', '[{"name":"a"}}]', {}, 'line 1 (row 1): not valid JSON'],
-  ['a quoted field without its closing quote', 'name\n"c\nd"\n"a""\nb\n', {}, 'line 4: missing closing quote'],
+const JSON_FILE = { extension: '.json' };
+
+test.each<[string, string, message: string, Given?]>([
+  ['a file of blank lines', ' \n\n', 'it is empty'],
+  ['an unfinished array', '[{"name":"a"},\n{"name":"b"}', 'line 2: unexpected end of file (missing "]")'],
+  ['an unfinished string', '[{"name":"a', 'line 1: unexpected end of file'],
+  ['text after the array', '[{"name":"a"}]\n,', 'line 2: unexpected text after the array'],
+  ['an indented object', '\n{\n  "name": "a"\n}', 'line 2: expected an array of objects, or one object per line'],
+  ['a .json file of one object', '\n{"name":"x","data":[]}', 'line 2: expected an array of objects', JSON_FILE],
+  ['a trailing comma', '[{"name":"a"},\n]', 'line 2: not valid JSON (trailing comma)'],
+  ['an extra bracket', '[{"name":"a"}}]', 'line 1 (row 1): not valid JSON'],
+  ['a quoted field without its closing quote', 'name\n"c\nd"\n"a""\nb\n', 'line 4: missing closing quote'],
   [
     'a closing quote that a later quoted field seems to have',
     'sep=,\nname,description\n"dog,x\ncat,"y"\n',
-    {},
     'line 3: missing closing quote, or text after the quote on line 4',
   ],
-  ['a file of zero bytes', '\0'.repeat(5), {}, 'it is not a text file'],
-  ['a row of zero bytes', `name\na\n${'\0'.repeat(5)}\n`, {}, 'line 3 (row 2): name is blank'],
+  ['a file of zero bytes', '\0'.repeat(5), 'it is not a text file'],
+  ['a row of zero bytes', `name\na\n${'\0'.repeat(5)}\n`, 'line 3 (row 2): name is blank'],
   [
-    'a row that repeats a name with another description',
+    'a repeated name with another description',
     'name,description\nfox,Vulpes\n"c\nd",\nfox,Red\n',
-    {},
     'line 5 (row 3): "fox" has a different description on line 2',
   ],
-  [
-    'a row that repeats a name without its description',
-    '[{"name":"a","description":"b"},\n{"name":"a"}]',
-    {},
-    'line 2',
-  ],
-  [
-    'a row that repeats a name with another description on the same line',
-    '[{"name":"a","description":"b"},{"name":"a","description":"c"}]',
-    {},
-    'line 1 (row 2): "a" has a different description in an earlier row',
-  ],
-  ['a quote inside an unquoted field', 'name\na"b\n', {}, 'line 2: quote inside an unquoted field'],
-  ['text after a closing quote', 'name\n"a"b\n', {}, 'line 2: text after closing quote'],
-  ['a duplicate column', 'name,Name\na,b\n', {}, 'duplicate column "name" in the header'],
-  ['an unknown column', 'name,__proto__\na,b\n', {}, 'unknown column "__proto__"'],
-  ['an unknown field', '[{"name":"a","__proto__":{}}]', {}, 'unknown field "__proto__"'],
+  ['a repeated name without its description', '[{"name":"a","description":"b"},\n{"name":"a"}]', 'line 2'],
+  ['a name with two descriptions on one line', '[{"name":"a"},{"name":"a","description":"b"}]', 'in an earlier row'],
+  ['a quote inside an unquoted field', 'name\na"b\n', 'line 2: quote inside an unquoted field'],
+  ['text after a closing quote', 'name\n"a"b\n', 'line 2: text after closing quote'],
+  ['a duplicate column', 'name,Name\na,b\n', 'duplicate column "name" in the header'],
+  ['an unknown column', 'name,__proto__\na,b\n', 'unknown column "__proto__"'],
+  ['an unknown field with control characters', '[{"name":"a","\\u001b[31m":1}]', 'unknown field "␛[31m"'],
   // --ignore-extra would not help.
-  ['a blank name beside an unknown field', '{"name":"","x":1}', {}, 'name is blank'],
-  ['an unknown field with control characters', '[{"name":"a","\\u001b[31m":1}]', {}, 'unknown field "␛[31m"'],
-  ['a value in a column without a name', 'name,\na,b\n', {}, 'the row has a value in a column without a name'],
-  ['a delimiter of two characters', 'name\na\n', { delimiter: '||' }, 'invalid value "||" for --delimiter'],
-  ['--map with JSON', '[{"name":"a"}]', { map: ['name=a'] }, '--map requires a CSV or TSV file'],
-  ['--delimiter with JSON', '[{"name":"a"}]', { delimiter: ';' }, '--delimiter cannot be used with a JSON file'],
-  ['--map of two columns to one field', 'a,b\nx,y\n', { map: ['name=a', 'name=b'] }, '--map name is given twice'],
-  ['an unknown --encoding', 'name\na\n', { encoding: 'windows' }, 'invalid encoding "windows" for --encoding'],
-  ['--map of an id', 'Nr,name\n1,a\n', { map: ['id=Nr'] }, 'invalid value "id=Nr" for --map'],
-  ['--map without a column', 'name\na\n', { map: ['name='] }, 'invalid value "name=" for --map'],
-])('%s is a usage error of an import', async (_what, content, given, message) => {
+  ['a blank name beside an unknown field', '{"name":"","x":1}', 'name is blank'],
+  ['a value in a column without a name', 'name,\na,b\n', 'the row has a value in a column without a name'],
+  ['a delimiter of two characters', 'name\na\n', 'invalid value "||" for --delimiter', { delimiter: '||' }],
+  ['--map with JSON', '[{"name":"a"}]', '--map requires a CSV or TSV file', { map: ['name=a'] }],
+  ['--delimiter with JSON', '[{"name":"a"}]', '--delimiter cannot be used with a JSON file', { delimiter: ';' }],
+  ['--map of two columns to one field', 'a,b\nx,y\n', '--map name is given twice', { map: ['name=a', 'name=b'] }],
+  ['an unknown --encoding', 'name\na\n', 'invalid encoding "windows" for --encoding', { encoding: 'windows' }],
+  ['--map of an id', 'Nr,name\n1,a\n', 'invalid value "id=Nr" for --map', { map: ['id=Nr'] }],
+  ['--map without a column', 'name\na\n', 'invalid value "name=" for --map', { map: ['name='] }],
+])('%s is a usage error of an import', async (_what, content, message, given) => {
   expect((await failure(content, given)).message).toContain(message);
 });
 
@@ -215,9 +197,9 @@ test.each<[string, Buffer, string, string]>([
 
 const CHOOSE = 'choose the column with --map name=COLUMN';
 const ASK = 'does the file have a header line? If not, add one with a column "name"';
-
 const CHECK = 'check --delimiter, or omit it to detect the delimiter';
 const DESCRIPTION = 'choose the column with --map description=COLUMN';
+const USE_ONE = 'use one of these columns for --map';
 
 test.each<[header: string, Given, string, string]>([
   ['Art;Text', {}, 'no column "name"; found "Art", "Text"', CHOOSE],
@@ -229,12 +211,7 @@ test.each<[header: string, Given, string, string]>([
   ['name^text', {}, 'no column "name"; found "name^text"', 'use --delimiter to set the field separator'],
   ['Name;Beschreibung;Nr', {}, 'unknown columns "Beschreibung", "Nr"', DESCRIPTION],
   ['name,color', {}, 'unknown column "color"', 'use --ignore-extra to ignore it'],
-  [
-    'Name;Text',
-    { map: ['name=Titel'] },
-    'no column "Titel"; found "Name", "Text"',
-    'use one of these columns for --map',
-  ],
+  ['Name;Text', { map: ['name=Titel'] }, 'no column "Titel"; found "Name", "Text"', USE_ONE],
 ])('the header "%s" is an error that lists the columns found', async (header, given, message, hint) => {
   expect(await failure(`${header}\na;b\n`, given)).toMatchObject({ message: `it, line 1: ${message}`, hint });
 });
@@ -246,20 +223,18 @@ const unreadStdin = {
   },
 };
 
-test('a missing file, a directory, a terminal and a URL are rejected', async () => {
+const PASS = 'pass a file, or - to read stdin';
+
+test.each<[string, message: string, hint: string]>([
+  ['none.csv', 'cannot read "none.csv" (no such file or directory)', 'check the path'],
+  ['some', '"some" is a directory', PASS],
+  ['-', 'stdin is a terminal', 'pass a file, or pipe data to stdin'],
+  ['https://x.example/a.csv', '"https://x.example/a.csv" is a URL', 'download the file first'],
+  ...(hasDevices ? [['/dev/zero', '"/dev/zero" is not a regular file', PASS] as [string, string, string]] : []),
+])('an import of %s is rejected: %s', async (file, message, hint) => {
   const cwd = tempDir();
   mkdirSync(join(cwd, 'some'));
-  const world = { cwd, stdin: unreadStdin };
-  await expect(readInputFile('none.csv', world)).rejects.toThrow('cannot read "none.csv" (no such file or directory)');
-  await expect(readInputFile('some', world)).rejects.toMatchObject({
-    message: '"some" is a directory',
-    hint: 'pass a file, or - to read stdin',
-  });
-  await expect(readInputFile('-', world)).rejects.toThrow('stdin is a terminal');
-  await expect(readInputFile('https://x.example/a.csv', world)).rejects.toMatchObject({
-    message: '"https://x.example/a.csv" is a URL',
-    hint: 'download the file first',
-  });
+  await expect(readInputFile(file, { cwd, stdin: unreadStdin })).rejects.toMatchObject({ message, hint });
 });
 
 test('only tabs delimit the columns of a .TSV file', async () => {
@@ -267,11 +242,6 @@ test('only tabs delimit the columns of a .TSV file', async () => {
   writeFileSync(join(cwd, 'Some.TSV'), 'name\na, b\n');
   const file = await readInputFile('Some.TSV', { cwd, stdin: unreadStdin });
   expect(await rowsOf(file, { ignoreExtra: false })).toEqual([{ name: 'a, b' }]);
-});
-
-test.runIf(hasDevices)('a device instead of a file is rejected', async () => {
-  const reading = readInputFile('/dev/zero', { cwd: '/', stdin: unreadStdin });
-  await expect(reading).rejects.toThrow('"/dev/zero" is not a regular file');
 });
 
 test('a file or a pipe of more than 64 MiB is rejected before it is read completely', async () => {
