@@ -27,7 +27,7 @@ async function startStateServer(): Promise<RedisServer> {
 }
 
 interface FleetOptions {
-  readonly server?: RedisServer;
+  readonly server?: RedisServer | undefined;
   readonly rows?: number;
   readonly onCreate?: (count: number, clock: IdleClock) => void;
 }
@@ -67,58 +67,51 @@ async function fleetOf({ server, rows = 12, onCreate }: FleetOptions = {}) {
 
 const documentOf = ({ out }: { readonly out: string }) => JSON.parse(out) as ImportDocument;
 
-test.runIf(hasSignals)(
-  'an import after SIGINT finishes requests in flight and prints the command to resume, and a waiting import creates the rest',
-  async () => {
-    const { service, names, listed, spawn } = await fleetOf({ rows: 100 });
-    service.delayMs = 240;
-    const first = spawn([...IMPORT, '--concurrency', '2']);
-    const interrupted = ended(first);
-    await until(() => service.creates > 0);
-    const second = spawn(['categories', 'import', 'rows.csv', '--concurrency', '32']);
-    const resumed = ended(second);
-    await once(second.stderr as Readable, 'data');
-    const third = spawn();
-    const [waiting] = await once(third.stderr as Readable, 'data');
-    expect(JSON.parse(`${waiting}`)).toEqual({
-      waiting: { reason: 'import', pid: first.pid, host: expect.any(String) },
-    });
-    const killed = ended(third);
-    third.kill('SIGKILL');
-    await killed;
-    first.kill('SIGINT');
-    const outcome = await interrupted;
-    const { created, unknown, pending } = documentOf(outcome);
-    expect([outcome.code, unknown, created.length + pending]).toEqual([130, [], 100]);
-    const hint = 'run `petstore categories import rows.csv --json --concurrency 2` to resume';
-    expect(JSON.parse(outcome.err)).toMatchObject({ error: { kind: 'interrupted', hint } });
-    const rest = await resumed;
-    expect([rest.code, rest.err]).toEqual([0, expect.stringContaining(`import to finish (PID ${first.pid} on `)]);
-    expect(rest.err.match(/import to finish/g)).toHaveLength(1);
-    expect(rest.out).toBe(`Created ${pending}, skipped ${created.length}, failed 0, unknown 0\n`);
-    expect(listed()).toEqual(names);
-  },
-);
+test.runIf(hasSignals)('after SIGINT, an import says how to resume, and a waiting one creates the rest', async () => {
+  const { service, names, listed, spawn } = await fleetOf({ rows: 100 });
+  service.delayMs = 240;
+  const first = spawn([...IMPORT, '--concurrency', '2']);
+  const interrupted = ended(first);
+  await until(() => service.creates > 0);
+  const second = spawn(['categories', 'import', 'rows.csv', '--concurrency', '32']);
+  const resumed = ended(second);
+  await once(second.stderr as Readable, 'data');
+  const third = spawn();
+  const [waiting] = await once(third.stderr as Readable, 'data');
+  expect(JSON.parse(`${waiting}`)).toEqual({
+    waiting: { reason: 'import', pid: first.pid, host: expect.any(String) },
+  });
+  const killed = ended(third);
+  third.kill('SIGKILL');
+  await killed;
+  first.kill('SIGINT');
+  const outcome = await interrupted;
+  const { created, unknown, pending } = documentOf(outcome);
+  expect([outcome.code, unknown, created.length + pending]).toEqual([130, [], 100]);
+  const hint = 'run `petstore categories import rows.csv --json --concurrency 2` to resume';
+  expect(JSON.parse(outcome.err)).toMatchObject({ error: { kind: 'interrupted', hint } });
+  const rest = await resumed;
+  expect([rest.code, rest.err]).toEqual([0, expect.stringContaining(`import to finish (PID ${first.pid} on `)]);
+  expect(rest.err.match(/import to finish/g)).toHaveLength(1);
+  expect(rest.out).toBe(`Created ${pending}, skipped ${created.length}, failed 0, unknown 0\n`);
+  expect(listed()).toEqual(names);
+});
 
-test.runIf(hasPty)(
-  'an import on a terminal prompts with URL and count, and "no" exits with 130 without an error',
-  async () => {
-    const { first, url, listed } = await fleetOf({ rows: 3 });
-    const steps = [{ after: 'Create 3', send: 'n\r' }];
-    const no = await inTerminal(first, ['categories', 'import', 'rows.csv'], { steps, columns: 120 });
-    expect([no.code, no.cooked, listed()]).toEqual([130, true, []]);
-    expect(no.screen).toContain(`Create 3 categories at ${url} (profile `);
-    expect(no.screen).not.toContain('error:');
-  },
-);
+test.runIf(hasPty)('an import asks with URL and count, and "no" exits with 130 without an error', async () => {
+  const { first, url, listed } = await fleetOf({ rows: 3 });
+  const steps = [{ after: 'Create 3', send: 'n\r' }];
+  const no = await inTerminal(first, ['categories', 'import', 'rows.csv'], { steps, columns: 120 });
+  expect([no.code, no.cooked, listed()]).toEqual([130, true, []]);
+  expect(no.screen).toContain(`Create 3 categories at ${url} (profile `);
+  expect(no.screen).not.toContain('error:');
+});
 
-type Fleet = Awaited<ReturnType<typeof fleetOf>>;
-
-/** @param forget removes the lock */
-async function killAndComplete(
-  { service, clock, names, listed, run, spawn }: Fleet,
-  forget: () => unknown,
-): Promise<void> {
+test.runIf(hasStateServer).each([
+  ['by the next one', 'the state directory was deleted', false],
+  ['on another machine', 'the state server was flushed', true],
+])('an import that was killed is completed %s, which waits 10 s unless %s', async (_where, _what, isShared) => {
+  const server = isShared ? await startStateServer() : undefined;
+  const { service, clock, first, names, listed, run, spawn } = await fleetOf({ server });
   const killed = async (): Promise<void> => {
     const child = spawn();
     const outcome = ended(child);
@@ -137,30 +130,10 @@ async function killAndComplete(
   expect(completed.err).toContain('"reason":"requests"');
   Object.assign(service, { items: [], creates: 0 });
   await killed();
-  await forget();
+  if (server) await server.command('FLUSHALL');
+  else rmSync(join(first.dir, 'state'), { recursive: true });
   const immediate = await run();
   expect([immediate.code, listed(), immediate.err]).toEqual([0, names, expect.not.stringContaining('"requests"')]);
-}
-
-test('an import that was killed is completed by the next one, which waits 10 s unless the state directory was deleted', async () => {
-  const fleet = await fleetOf();
-  await killAndComplete(fleet, () => rmSync(join(fleet.first.dir, 'state'), { recursive: true }));
-});
-
-withServer(
-  'an import that was killed is completed on another machine, which waits 10 s unless the server was flushed',
-  async () => {
-    const server = await startStateServer();
-    await killAndComplete(await fleetOf({ server }), () => server.command('FLUSHALL'));
-  },
-);
-
-withServer('one of two machines that import at the same time waits, and each row exists once', async () => {
-  const { names, spawn, listed } = await fleetOf({ server: await startStateServer() });
-  const endings = await Promise.all([spawn(), spawn()].map(ended));
-  expect(endings.map(({ code }) => code)).toEqual([0, 0]);
-  expect(listed()).toEqual(names);
-  expect(endings.map((one) => documentOf(one).created.length).sort((a, b) => a - b)).toEqual([0, 12]);
 });
 
 withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([

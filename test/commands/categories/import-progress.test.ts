@@ -19,23 +19,14 @@ function quota(given: Partial<Quota>): Quota {
 }
 
 const daily = { limit: 1000, remaining: 40, resetAt: START + 5 * 60 * MINUTE, updatedAt: START, resetPassed: false };
+const atMidnight = START + 16 * 60 * MINUTE;
 /** Either the limit per minute of one plan or the daily limit of another. */
-const midnight = {
-  limit: 1000,
-  remaining: 200,
-  resetAt: START + 16 * 60 * MINUTE,
-  updatedAt: START + 16 * 60 * MINUTE - 30_000,
-};
+const midnight = { limit: 1000, remaining: 200, resetAt: atMidnight, updatedAt: atMidnight - 30_000 };
 const unknown = { limit: null, remaining: null, resetAt: null, resetPassed: null };
 
 test.each<[string, string, number, Partial<Quota>]>([
   ['a window with half an hour left', UNKNOWN, 600, { resetAt: START + HALF_HOUR }],
-  [
-    'a window with half an hour left that suffices',
-    '30m at 60 requests per window',
-    60,
-    { resetAt: START + HALF_HOUR },
-  ],
+  ['a window with enough in half an hour', '30m at 60 requests per window', 60, { resetAt: START + HALF_HOUR }],
   ['a window with five hours left', '1 day 5h at 60 requests per day', 120, { resetAt: START + 10 * HALF_HOUR }],
   ['one reset', '30s at 60 requests per minute', 60, {}],
   ['one reset and a later next request', '32s at 60 requests per minute', 60, { nextRequestAt: START + 31_050 }],
@@ -72,6 +63,7 @@ const NONE = { exists: 0, created: 0, failed: 0, unknown: 0 };
 /** Terminals of 80 and 40 columns; five cells stay free. */
 const [ROOM_80, ROOM_40] = [75, 35];
 const minute = { remaining: 2, resetAt: START + MINUTE };
+const toLookUp = { ...minute, unknown: 3 };
 const ended = { resetAt: START + MINUTE };
 const largest = { ...ended, total: 299_999, limit: 1000 };
 const soon = { ...ended, nextRequestAt: START + 61_050, isWaiting: true } as const;
@@ -81,25 +73,17 @@ test.each<[string, string, number, Shown, number]>([
   ['has no quota at 40 columns', '118 of 900 · 13m left', 118, minute, ROOM_40],
   ['keeps the time left at 40 columns', '199,999 of 299,999 · 1h 40m left', 199_999, largest, ROOM_40],
   ['omits the quota during a wait', '118 of 900 · 14m left', 118, { ...ended, isWaiting: true }, ROOM_80],
-  [
-    'counts rows to look up',
-    '890 of 900 · 1m left · quota 2 of 60 · 3 to look up',
-    890,
-    { ...minute, unknown: 3 },
-    ROOM_80,
-  ],
+  ['counts rows to look up', '890 of 900 · 1m left · quota 2 of 60 · 3 to look up', 890, toLookUp, ROOM_80],
   ['shows no time after the last row', '900 of 900 · quota 2 of 60', 900, minute, ROOM_80],
   ['needs the length of the window', '118 of 900 · time left unknown', 118, { resetAt: START + HALF_HOUR }, ROOM_40],
   ['knows the time to the only reset that is needed', '840 of 900 · 30s left', 840, {}, ROOM_40],
   ['shows the wait for the next request to the second', '895 of 900 · 1m 2s left', 895, soon, ROOM_80],
-])(
-  'the progress line %s: %s',
-  (_what, expected, done, { total = 900, unknown = 0, isWaiting = false, ...given }, room) => {
-    const show = progressLineFormatter(total, new FakeClock(START));
-    const counts = { ...NONE, created: done, unknown };
-    expect(show({ counts, quota: quota(given), isWaiting, room })).toBe(expected);
-  },
-);
+])('the progress line %s: %s', (_what, expected, done, shown, room) => {
+  const { total = 900, unknown = 0, isWaiting = false, ...given } = shown;
+  const show = progressLineFormatter(total, new FakeClock(START));
+  const counts = { ...NONE, created: done, unknown };
+  expect(show({ counts, quota: quota(given), isWaiting, room })).toBe(expected);
+});
 
 test.each([
   ['without a window, from the pace with waits', quota(unknown), '6m'],
