@@ -42,18 +42,15 @@ test.each(['000', '077'])('under umask %s a saved profile is read back, and its 
   for (const name of fs.readdirSync(dir)) if (hasModes) expect(modeOf(join(dir, name))).toBe('600');
 });
 
-test.runIf(hasModes)(
-  'a profile file that other users can read becomes private when read, and an existing directory keeps its mode',
-  () => {
-    openConfStore(dir).save('production', PROFILE);
-    fs.chmodSync(file(), 0o644);
-    fs.chmodSync(dir, 0o755);
-    expect(openConfStore(dir).get('production')).toEqual(PROFILE);
-    expect(modeOf(file())).toBe('600');
-    openConfStore(dir).save('production', PROFILE);
-    expect([modeOf(file()), modeOf(dir)]).toEqual(['600', '755']);
-  },
-);
+test.runIf(hasModes)('a profile that others can read becomes private, and its directory keeps its mode', () => {
+  openConfStore(dir).save('production', PROFILE);
+  fs.chmodSync(file(), 0o644);
+  fs.chmodSync(dir, 0o755);
+  expect(openConfStore(dir).get('production')).toEqual(PROFILE);
+  expect(modeOf(file())).toBe('600');
+  openConfStore(dir).save('production', PROFILE);
+  expect([modeOf(file()), modeOf(dir)]).toEqual(['600', '755']);
+});
 
 const valid = JSON.stringify({ version: 1, ...PROFILE });
 test.each([
@@ -101,17 +98,14 @@ test.each(['__proto__', 'a.b', '', '../x'])('saving a profile named %j is reject
   expect(fs.existsSync(dir)).toBe(false);
 });
 
-test.each(['constructor', '0', 'active'])(
-  'a profile with the unusual name %j is saved, and active until it is removed',
-  (name) => {
-    const store = openConfStore(dir);
-    store.save(name, PROFILE);
-    store.activate(name);
-    expect([store.get(name), store.active()]).toEqual([PROFILE, name]);
-    store.remove(name);
-    expect([store.get(name), store.active()]).toEqual([undefined, 'production']);
-  },
-);
+test.each(['constructor', '0', 'active'])('a profile named %j is saved, and active until it is removed', (name) => {
+  const store = openConfStore(dir);
+  store.save(name, PROFILE);
+  store.activate(name);
+  expect([store.get(name), store.active()]).toEqual([PROFILE, name]);
+  store.remove(name);
+  expect([store.get(name), store.active()]).toEqual([undefined, 'production']);
+});
 
 test.each([
   ['profile', 'remove', undefined, []],
@@ -136,18 +130,15 @@ test('a save removes leftover files of killed writes that are older than a minut
 });
 
 // `ulimit` simulates a full disk: a file has room for no byte, or for one block of 512.
-test.runIf(hasShell).each(['0', '1'])(
-  'a login on a full disk (%s blocks free) exits with 9, keeps the old key and leaves no other file',
-  (blocks) => {
-    openConfStore(dir).save('production', PROFILE);
-    const before = fs.readFileSync(file());
-    const script = 'ulimit -f "$1"; shift; exec "$@" auth login -p production --no-verify';
-    const { status, stderr } = spawnSync('sh', ['-c', script, 'sh', blocks, process.execPath, BIN], {
-      env: { ...BASE_ENV, HOME: join(dir, '..'), PETSTORE_CONFIG_DIR: dir },
-      input: `new-key-${'-'.repeat(1000)}\n`,
-    });
-    expect([status, stderr.toString()]).toEqual([9, expect.stringContaining(file())]);
-    expect(fs.readFileSync(file())).toEqual(before);
-    expect(fs.readdirSync(dir)).toEqual(['profile-production.json']);
-  },
-);
+test.runIf(hasShell).each(['0', '1'])('with %s free blocks, a login exits with 9 and keeps the old key', (blocks) => {
+  openConfStore(dir).save('production', PROFILE);
+  const before = fs.readFileSync(file());
+  const script = 'ulimit -f "$1"; shift; exec "$@" auth login -p production --no-verify';
+  const { status, stderr } = spawnSync('sh', ['-c', script, 'sh', blocks, process.execPath, BIN], {
+    env: { ...BASE_ENV, HOME: join(dir, '..'), PETSTORE_CONFIG_DIR: dir },
+    input: `new-key-${'-'.repeat(1000)}\n`,
+  });
+  expect([status, stderr.toString()]).toEqual([9, expect.stringContaining(file())]);
+  expect(fs.readFileSync(file())).toEqual(before);
+  expect(fs.readdirSync(dir)).toEqual(['profile-production.json']);
+});
