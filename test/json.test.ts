@@ -54,7 +54,7 @@ test('parseJson accepts the same texts as JSON.parse, with the same values', () 
   };
   const tokens = fc.array(token, { maxLength: 9 }).map((some) => some.join(''));
   const isSame = (text: string): boolean => rewritten(parseJson, text) === rewritten(JSON.parse, text);
-  fc.assert(fc.property(fc.oneof(tokens, fc.json({ maxDepth: 4 })), isSame), { numRuns: 11_000 });
+  fc.assert(fc.property(fc.oneof(tokens, fc.json({ maxDepth: 4 })), isSame), { numRuns: 4000 });
 });
 
 test('a document nested more than 100 levels deep is rejected', () => {

@@ -60,30 +60,6 @@ withServer('commands on several machines and the library share the rate limit an
   expect(client.quota()).toMatchObject({ remaining: 40, stateServer });
 });
 
-test('with an unavailable state server, an import exits with 9 and sends nothing, and the sandbox is not affected', async () => {
-  const dead = 'redis://127.0.0.1:1';
-  const imported = await inProcess(['categories', 'import', rows(), '--yes'], { env: machine(dead) });
-  expect([imported.code, sent()]).toEqual([9, []]);
-  expect(imported.err).toMatch(/^error: cannot use state server 127\.0\.0\.1:1: connection refused\nhint: /m);
-  const { code, err } = await inProcess([...CREATE, '-p', 'sandbox'], { env: { PETSTORE_STATE_URL: dead } });
-  expect([code, err]).toEqual([0, expect.not.stringContaining('warning')]);
-});
-
-withServer(
-  'a wrong password of the state server is a usage error that does not show it, and nothing is sent',
-  async () => {
-    await using closed = await RedisServer.start({ args: ['--requirepass', 'the-right-password'] });
-    const env = machine(closed.url, { PETSTORE_STATE_PASSWORD: 'wrong-password' });
-    for (const words of [CREATE, ['categories', 'import', rows(), '--yes'], ['doctor']]) {
-      const { code, err, out } = await inProcess(words, { env });
-      expect([words[0], code]).toEqual([words[0], 2]);
-      expect(out + err).toMatch(/password rejected\n.*PETSTORE_STATE_PASSWORD/);
-      expect(out + err).not.toContain('wrong-password');
-    }
-    expect(sent()).toEqual([]);
-  },
-);
-
 withServer(
   'an untrusted certificate of the state server causes exit code 2, unless NODE_EXTRA_CA_CERTS trusts it',
   async () => {
