@@ -60,6 +60,15 @@ withServer('commands on several machines and the library share the rate limit an
   expect(client.quota()).toMatchObject({ remaining: 40, stateServer });
 });
 
+test('with an unavailable state server, an import exits with 9 and sends nothing, and the sandbox is not affected', async () => {
+  const env = machine('redis://127.0.0.1:1');
+  const imported = await inProcess(['categories', 'import', rows(), '--yes'], { env });
+  expect([imported.code, sent()]).toEqual([9, []]);
+  expect(imported.err).toMatch(/^error: cannot use state server 127\.0\.0\.1:1: connection refused\nhint: /m);
+  const inSandbox = await inProcess([...CREATE, '-p', 'sandbox', '-q'], { env });
+  expect(inSandbox).toMatchObject({ code: 0, err: '' });
+});
+
 withServer(
   'an untrusted certificate of the state server causes exit code 2, unless NODE_EXTRA_CA_CERTS trusts it',
   async () => {
