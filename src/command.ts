@@ -23,7 +23,7 @@ interface HelpSections {
 }
 
 /** The parser of a repeatable option. */
-export function collect(value: string, previous: readonly string[] = []): readonly string[] {
+export function collectValues(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];
 }
 

@@ -38,7 +38,7 @@ export interface Input {
  * In order of precedence: `--no-color`, NO_COLOR, FORCE_COLOR, whether the stream is a terminal (no-color.org, force-color.org).
  * @param wanted false after `--no-color`
  */
-export function hasColor(stream: Pick<Output, 'isTTY'>, env: Environment, wanted: boolean): boolean {
+export function supportsColor(stream: Pick<Output, 'isTTY'>, env: Environment, wanted: boolean): boolean {
   if (!wanted || env['NO_COLOR']) return false;
   const forced = env['FORCE_COLOR'];
   return forced === undefined ? stream.isTTY && env['TERM'] !== 'dumb' : forced !== '0' && forced !== 'false';

@@ -1,7 +1,7 @@
 // Progress on stderr while a command runs: a spinner on a terminal, otherwise a line per wait. The only file that imports ora.
 
 import type { Context } from './context.ts';
-import { hasColor } from './context.ts';
+import { supportsColor } from './context.ts';
 import { escapeControls } from './escape.ts';
 import { formatDuration, formatLocalTime, SHORT_WAIT_MS } from './format.ts';
 import type { HttpWait } from './http/types.ts';
@@ -112,7 +112,7 @@ export class Progress {
       hideCursor: false,
       isEnabled: true,
       // ora itself ignores NO_COLOR.
-      color: hasColor(stderr, env, this.#options.color) ? 'cyan' : false,
+      color: supportsColor(stderr, env, this.#options.color) ? 'cyan' : false,
     });
     hidden.addEventListener('abort', () => spinner.stop());
     // The response may have arrived while the code was loading.

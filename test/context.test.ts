@@ -1,6 +1,6 @@
 // Environment variables: their names on Windows, and those that decide about color.
 import { expect, test } from 'vitest';
-import { hasColor, toEnvironment } from '../src/context.ts';
+import { supportsColor, toEnvironment } from '../src/context.ts';
 
 test('the names of environment variables are case-insensitive on Windows only', () => {
   expect(toEnvironment({ petstore_Quiet: '1', Path: 'C:\\' }, 'win32')).toEqual({ PETSTORE_QUIET: '1', PATH: 'C:\\' });
@@ -18,5 +18,5 @@ test.each<[isTTY: boolean, env: Record<string, string>, wanted: boolean, has: bo
   [true, { NO_COLOR: '' }, true, true],
   [true, { FORCE_COLOR: '1' }, false, false],
 ])('a terminal (%s) with %j and the option --color (%s) has color: %s', (isTTY, env, wanted, has) => {
-  expect(hasColor({ isTTY }, env, wanted)).toBe(has);
+  expect(supportsColor({ isTTY }, env, wanted)).toBe(has);
 });

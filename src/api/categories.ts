@@ -11,15 +11,15 @@ import type { Category, NewCategory } from './types.ts';
 type Sender = Pick<HttpClient, 'send'>;
 
 /** The request of the list. */
-export const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
+export const LIST_REQUEST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
 const CREATE: HttpRequest = { method: 'POST', path: '/categories', safe: false };
 
 /** Why a list does not prove that a category is missing. */
-export interface Flaw extends Hint {
+export interface ListFlaw extends Hint {
   readonly reason: string;
 }
-const PAGED: Flaw = { reason: 'the service sent only one page of the list of categories' };
-const CACHED: Flaw = {
+const PAGED: ListFlaw = { reason: 'the service sent only one page of the list of categories' };
+const CACHED: ListFlaw = {
   reason: 'the list of categories comes from a cache',
   hint: 'run the same command again later',
 };
@@ -31,10 +31,10 @@ export function createApi(client: Sender) {
   return {
     categories: {
       /** `GET /categories`: every category, in the service's order, unless the service sent one page. */
-      list: async () => listing(await client.send(LIST)),
+      list: async () => listing(await client.send(LIST_REQUEST)),
       /** `list` with `Cache-Control: no-cache`; a response from a cache (`Age`) is a flaw, too. */
       async listFresh(once = false) {
-        const response = await client.send({ ...LIST, noCache: true, once });
+        const response = await client.send({ ...LIST_REQUEST, noCache: true, once });
         const { age = '0' } = response.headers;
         const { listed, flaw = Number(age) === 0 ? undefined : CACHED } = listing(response);
         return { listed, flaw };
@@ -76,16 +76,19 @@ export function quotedName(name: string): string {
 }
 
 /** The error if a list with a flaw does not show the category `what`. */
-export function existenceUnknownError(what: string, { reason, hint }: Flaw): PetstoreError {
+export function existenceUnknownError(what: string, { reason, hint }: ListFlaw): PetstoreError {
   return new PetstoreError('service', `cannot tell whether ${what} exists: ${reason}`, { hint });
 }
 
-function listing(response: HttpResponse): { readonly listed: readonly Category[]; readonly flaw: Flaw | undefined } {
+function listing(response: HttpResponse): {
+  readonly listed: readonly Category[];
+  readonly flaw: ListFlaw | undefined;
+} {
   return { listed: categoriesOf(response), flaw: hasNextPage(response) ? PAGED : undefined };
 }
 
 /** @throws PetstoreError of the kind that matches the status; `service` if the body is not a list of categories */
 export function categoriesOf(response: HttpResponse): readonly Category[] {
-  if (response.status !== 200) throw responseError(LIST, response);
+  if (response.status !== 200) throw responseError(LIST_REQUEST, response);
   return decodeList(response);
 }

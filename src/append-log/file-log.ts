@@ -10,7 +10,7 @@ import type { Log, LogFormat } from './log.ts';
 import { withChecksum, withoutChecksum } from './log.ts';
 import { mkdirp } from './mkdirp.ts';
 import type { LogFs } from './segments.ts';
-import { RECORD_END, Segments, ShortWriteError, SNAPSHOT, writeAll } from './segments.ts';
+import { RECORD_SUFFIX, Segments, ShortWriteError, SNAPSHOT_PREFIX, writeAll } from './segments.ts';
 
 export interface LogOptions {
   readonly dir: string;
@@ -24,7 +24,7 @@ export interface LogOptions {
 }
 
 const { O_APPEND, O_CREAT, O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = nodeFs.constants;
-const SEAL = `#seal${RECORD_END}`;
+const SEAL = `#seal${RECORD_SUFFIX}`;
 const GUARD = '~';
 const CHUNK_BYTES = 64 * 1024;
 // Limits the retries after concurrent rotations: an inconsistent directory would otherwise cause an endless loop.
@@ -124,7 +124,7 @@ export class FileLog<State, Result = void> implements Log<State> {
   }
 
   #tryAppend(record: string): { readonly result: Result } | undefined {
-    this.#pending = `${this.#nextId()} ${withChecksum(record)}${RECORD_END}`;
+    this.#pending = `${this.#nextId()} ${withChecksum(record)}${RECORD_SUFFIX}`;
     this.#written = undefined;
     this.#write(this.#pending);
     this.#readNew();
@@ -175,7 +175,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     if (!this.#options.strict) return undefined;
     const start = Buffer.alloc(2);
     const begins = start.toString('latin1', 0, this.#fs.readSync(fd, start, 0, 2, 0));
-    const starts = [`${GUARD}\n`, `${GUARD}${GUARD}`, SNAPSHOT];
+    const starts = [`${GUARD}\n`, `${GUARD}${GUARD}`, SNAPSHOT_PREFIX];
     return starts.some((own) => own.startsWith(begins)) ? undefined : 'is not a petstore data file';
   }
 
@@ -211,13 +211,13 @@ export class FileLog<State, Result = void> implements Log<State> {
 
   #reduce(text: string): void {
     for (const line of text.split('\n')) {
-      if (!line.endsWith(RECORD_END)) continue;
+      if (!line.endsWith(RECORD_SUFFIX)) continue;
       if (line === SEAL) {
         this.#segment.isSealed = true;
         return;
       }
-      if (line.startsWith(SNAPSHOT)) this.#segment.snapshotSize += line.length;
-      const result = this.#apply(line.slice(line.indexOf(' ') + 1, -RECORD_END.length));
+      if (line.startsWith(SNAPSHOT_PREFIX)) this.#segment.snapshotSize += line.length;
+      const result = this.#apply(line.slice(line.indexOf(' ') + 1, -RECORD_SUFFIX.length));
       if (line === this.#pending) this.#written = { result: result as Result };
     }
   }

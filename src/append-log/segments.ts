@@ -20,9 +20,9 @@ export function writeAll(fs: LogFs, fd: number, text: string): void {
 }
 
 /** Ends every record of a log; a line without it is a torn write. */
-export const RECORD_END = ' .';
+export const RECORD_SUFFIX = ' .';
 /** Begins every record of a snapshot. */
-export const SNAPSHOT = '0 ';
+export const SNAPSHOT_PREFIX = '0 ';
 
 const FILE_NAME = /^(.*)(\.([1-9]\d{0,14})\.log(?:\.[\w-]+\.tmp)?)$/s;
 const CLAIM_WAITS = 100;
@@ -114,7 +114,7 @@ export class Segments {
   }
 
   #write(draft: string, records: Iterable<string>): void {
-    const lines = Array.from(records, (record) => `${SNAPSHOT}${withChecksum(record)}${RECORD_END}\n`);
+    const lines = Array.from(records, (record) => `${SNAPSHOT_PREFIX}${withChecksum(record)}${RECORD_SUFFIX}\n`);
     const fd = this.#fs.openSync(draft, 'wx', 0o600);
     try {
       writeAll(this.#fs, fd, lines.join(''));

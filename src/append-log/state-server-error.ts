@@ -42,7 +42,7 @@ function rejected(text: string, hint: string): Cause {
   return { text, problem: 'rejected', hint };
 }
 
-export const KEEPS_NOTHING = unavailable('it keeps no data', 'correct URL');
+export const DATA_LOST = unavailable('it keeps no data', 'correct URL');
 export const UNKNOWN_REPLY = unavailable('unknown reply', 'correct URL');
 export const CLOSED = unavailable('connection closed');
 const NO_ROUTE = unavailable('no route to the host');

@@ -10,7 +10,7 @@ import type { Log, LogFormat } from './log.ts';
 import { parseJson, withChecksum, withoutChecksum } from './log.ts';
 import { ServerClock } from './server-clock.ts';
 import type { Reply, StateServer } from './state-server.ts';
-import { KEEPS_NOTHING, StateServerError, UNKNOWN_REPLY } from './state-server-error.ts';
+import { DATA_LOST, StateServerError, UNKNOWN_REPLY } from './state-server-error.ts';
 
 // An entry is {id, {'t', time, 'r', text}}; the head of a rotated log is {id, {'t', time, 'r', text, 's', snapshot}}.
 const FUNCTIONS = `
@@ -144,7 +144,7 @@ export class StreamLog<State> implements Log<State> {
     }
     const { serverMs, history, length, entries } = reply;
     const isKept = history !== 'lost' && (text === undefined || entries.at(-1)?.text === text);
-    if (!isKept) throw new StateServerError(KEEPS_NOTHING);
+    if (!isKept) throw new StateServerError(DATA_LOST);
     this.#serverClock.read(serverMs, sentAt);
     if (history === 'known') this.#reduce(entries);
     else this.#reduceFromHead(entries);

@@ -13,7 +13,7 @@ import { CHANGE_ERRORS } from '../reference.ts';
 import type { Session } from '../session.ts';
 import { quoteForShell } from '../shell-quote.ts';
 
-interface CallOptions {
+interface ApiOptions {
   readonly data?: string;
   readonly input?: string;
   readonly include?: true;
@@ -27,7 +27,7 @@ interface RawResponse {
   readonly failure: PetstoreError | undefined;
 }
 
-const callAction: Action<CallOptions, RawResponse> = {
+const callAction: Action<ApiOptions, RawResponse> = {
   async run(session, options, method = '', path = '') {
     const request = rawRequest(method, path, await readBody(session, options), '--data and --input');
     const response = await (await session.httpClient()).send(request);
@@ -64,7 +64,7 @@ function rawResponseError(request: HttpRequest, response: HttpResponse): Petstor
 }
 
 // The body is sent as application/json, so anything else is rejected.
-async function readBody({ context }: Session, { data, input }: CallOptions): Promise<Uint8Array | undefined> {
+async function readBody({ context }: Session, { data, input }: ApiOptions): Promise<Uint8Array | undefined> {
   if (data !== undefined) return checkJson(Buffer.from(data), '--data', dataHint(data, context));
   if (input === undefined) return undefined;
   const { readInputFile } = await import('../import/rows.ts');

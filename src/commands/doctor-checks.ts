@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { categoriesOf, LIST } from '../api/categories.ts';
+import { categoriesOf, LIST_REQUEST } from '../api/categories.ts';
 import { certificateProblem, PetstoreError, rephrase, storageError, toPetstoreError } from '../errors.ts';
 import { formatDuration, formatTime } from '../format.ts';
 import { proxyFor } from '../http/proxy.ts';
@@ -154,7 +154,7 @@ async function checkConnection(session: Session, found: Found): Promise<CheckRes
   if (!target) return skipped('needs an API key');
   const host = target.keySource === 'sandbox' ? 'the sandbox' : new URL(target.baseUrl).host;
   try {
-    const response = await (await session.httpClient()).send(LIST);
+    const response = await (await session.httpClient()).send(LIST_REQUEST);
     found.response = response;
     if (response.status !== 401) categoriesOf(response);
     return ok(`${host} responded in ${Math.round(response.receivedAt - response.sentAt)}ms`);

@@ -6,7 +6,7 @@ import { attemptError, rateLimitedError } from './request-errors.ts';
 import type { Attempt } from './retry.ts';
 import { isRefusal, pauseBeforeRetry } from './retry.ts';
 import { TicketQueue } from './ticket-queue.ts';
-import type { Head, HttpClientOptions, HttpRequest, HttpResponse } from './types.ts';
+import type { HttpClientOptions, HttpRequest, HttpResponse, ResponseHead } from './types.ts';
 import { TransportError } from './types.ts';
 
 // How long a create in flight waits for its response after Ctrl-C, since the service may process it anyway.
@@ -137,7 +137,7 @@ export class HttpClient {
   async #attempt({ request, timeoutMs, stop, abort }: Call, ticket: string): Promise<Attempt | undefined> {
     const { transport, ledger } = this.#options;
     let seen: RateLimitReading | undefined;
-    const onHead = (head: Head): void => {
+    const onHead = (head: ResponseHead): void => {
       if (seen) return;
       const refused = isRefusal(request, head.status);
       if (!refused && head.status < 500) this.#successes++;

@@ -1,6 +1,6 @@
 // Parses rate-limit and Retry-After headers strictly: pure, no clock. Absent, malformed and contradictory values are undefined.
 import type { RateLimitReading } from '../rate-limit/ledger-record.ts';
-import type { Head } from './types.ts';
+import type { ResponseHead } from './types.ts';
 
 // Resets farther ahead are ignored, and longer waits are cut to this.
 const FARTHEST_MS = 32 * 86_400_000;
@@ -19,13 +19,13 @@ const DECIMAL = /^\d+(?:\.\d{1,9})?$/;
  * there is none, with our clock.
  * @param refused whether the response is a refusal (docs/rate-limits.md)
  */
-export function parseRateLimitHeaders(head: Head, refused: boolean): RateLimitReading {
+export function parseRateLimitHeaders(head: ResponseHead, refused: boolean): RateLimitReading {
   const quota = { ...counts(quotaHeaders(head)), resetInMs: resetIn(head) };
   return { status: head.status, refused, ...quota, ...waitOf(head.status, retryAfterMs(head), quota) };
 }
 
 /** The wait that Retry-After states, in milliseconds from the arrival of the response. */
-export function retryAfterMs(head: Head): number | undefined {
+export function retryAfterMs(head: ResponseHead): number | undefined {
   const text = head.headers['retry-after'];
   if (isInMilliseconds(text, resetIn(head))) return Math.ceil(Number(text));
   const ms = timeFrom(text, head);
@@ -65,7 +65,7 @@ interface QuotaHeaders {
 
 // Reads the header of draft-ietf-httpapi-ratelimit-headers-10 if the service sends no other, for example
 // `RateLimit: "default";r=50;t=30`: 50 requests left, and 30 s until the reset.
-function quotaHeaders({ headers }: Head): QuotaHeaders {
+function quotaHeaders({ headers }: ResponseHead): QuotaHeaders {
   const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => headers[`x-ratelimit-${name}`]);
   if ((limit ?? remaining ?? reset) !== undefined) return { limit, remaining, reset };
   const draft = headers['ratelimit']?.replaceAll(' ', '') ?? '';
@@ -85,7 +85,7 @@ function count(text = ''): number | undefined {
 }
 
 // The milliseconds until the reset, unless it has passed or is too far ahead.
-function resetIn(head: Head): number | undefined {
+function resetIn(head: ResponseHead): number | undefined {
   const { reset } = quotaHeaders(head);
   const ms = timeFrom(reset, head);
   const farthest = Number(reset) < OLDEST_TIMESTAMP ? LONGEST_DELTA_MS : FARTHEST_MS;
@@ -93,7 +93,7 @@ function resetIn(head: Head): number | undefined {
 }
 
 // The milliseconds from now to a date, a timestamp that has not passed, or the end of a number of seconds.
-function timeFrom(text: string | undefined, { headers, receivedAt }: Head): number | undefined {
+function timeFrom(text: string | undefined, { headers, receivedAt }: ResponseHead): number | undefined {
   if (text === undefined) return undefined;
   // The Date of a cached response is older than the response.
   const ownDate = (headers['age'] ?? '0') === '0' ? httpDate(headers['date'] ?? '') : undefined;

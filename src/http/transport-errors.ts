@@ -1,6 +1,6 @@
 // Translates the errors of undici, Node's sockets and TLS; their own messages may quote data and are not shown.
 import { certificateProblem, systemErrorText } from '../errors.ts';
-import type { Head, TransportErrorReason } from './types.ts';
+import type { ResponseHead, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
 type Problem = readonly [reason: TransportErrorReason, message: string];
@@ -31,7 +31,12 @@ const TLS_CODE = /^(?:ERR_TLS_|ERR_SSL_|EPROTO$)/;
  * @param requestSent whether any byte of the request may have been sent
  * @param host is named if no connection was made
  */
-export function toTransportError(error: Error, requestSent: boolean, head?: Head, host?: string): TransportError {
+export function toTransportError(
+  error: Error,
+  requestSent: boolean,
+  head?: ResponseHead,
+  host?: string,
+): TransportError {
   // The proxy failed.
   if (error instanceof TransportError) return error;
   const [reason, problem] = isCutOff(error, head) ? CLOSED : problemOf(error, requestSent);
@@ -42,7 +47,7 @@ export function toTransportError(error: Error, requestSent: boolean, head?: Head
 }
 
 // A body that ends too soon, on a connection that was not to be kept open: undici reports it as an invalid response.
-function isCutOff(error: Error, head: Head | undefined): boolean {
+function isCutOff(error: Error, head: ResponseHead | undefined): boolean {
   if (!head) return false;
   return codeOf(error) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || error.message.includes('(Invalid EOF state)');
 }

@@ -6,7 +6,7 @@ import Agent from 'undici/lib/dispatcher/agent.js';
 import { formatDuration } from '../format.ts';
 import { proxyFor } from './proxy.ts';
 import { toTransportError } from './transport-errors.ts';
-import type { Head, HttpHeaders, HttpRequest, HttpResponse, Transport, TransportErrorReason } from './types.ts';
+import type { HttpHeaders, HttpRequest, HttpResponse, ResponseHead, Transport, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
 /** About 330,000 categories; a list of this size needs 640 MB of memory. */
@@ -95,7 +95,7 @@ function exchange(
   return new Promise<HttpResponse>((resolve, reject) => {
     let requestSent = false;
     let sentAt = now();
-    let head: Head | undefined;
+    let head: ResponseHead | undefined;
     let received = 0;
     let ended = false;
     let controller: Dispatcher.DispatchController | undefined;

@@ -38,7 +38,7 @@ export interface HttpResponse {
   readonly sentAt: number;
 }
 
-export type Head = Pick<HttpResponse, 'status' | 'headers' | 'receivedAt' | 'sentAt'>;
+export type ResponseHead = Pick<HttpResponse, 'status' | 'headers' | 'receivedAt' | 'sentAt'>;
 
 export type TransportErrorReason =
   | 'connect'
@@ -56,7 +56,7 @@ export type TransportErrorReason =
 export class TransportError extends Error {
   readonly reason: TransportErrorReason;
   readonly requestSent: boolean;
-  readonly head: Head | undefined;
+  readonly head: ResponseHead | undefined;
   readonly code: string | undefined;
   /**
    * @param requestSent whether any byte of the request may have reached the service; a create is then not retried
@@ -64,7 +64,7 @@ export class TransportError extends Error {
    * @param head status and headers, if they had arrived
    * @param code Node's or undici's own, for example `ECONNREFUSED`
    */
-  constructor(reason: TransportErrorReason, requestSent: boolean, message: string, head?: Head, code?: string) {
+  constructor(reason: TransportErrorReason, requestSent: boolean, message: string, head?: ResponseHead, code?: string) {
     super(message);
     this.reason = reason;
     this.requestSent = requestSent;
@@ -90,7 +90,7 @@ export interface Transport {
     options: {
       readonly timeoutMs: number;
       readonly signal: AbortSignal;
-      readonly onHead?: (head: Head) => void;
+      readonly onHead?: (head: ResponseHead) => void;
       readonly beforeSend?: () => void;
     },
   ): Promise<HttpResponse>;

@@ -32,7 +32,7 @@ interface Budget extends Limit {
 }
 
 /** @param requests the number of requests still to be sent */
-export function estimate(requests: number, quota: Quota, now: number): Estimate {
+export function estimateDuration(requests: number, quota: Quota, now: number): Estimate {
   const window = windowIn(quota);
   if (!window?.limit) return { ms: null, by: undefined, isDaily: false };
   const nearest = budgetOf(window, window.limit, perOf(window), now);

@@ -32,7 +32,7 @@ export function classifyError(error: unknown): {
 }
 
 /** @param isCreated whether this run created the categories; if not, an earlier list showed them */
-export function listLacksError(count: number, isCreated: boolean): PetstoreError {
+export function incompleteListError(count: number, isCreated: boolean): PetstoreError {
   const what = `the list lacks ${formatCount(count, 'category', 'categories')} that ${count === 1 ? 'was' : 'were'}`;
   const hint = `${COMPARE} before you import it again`;
   if (isCreated) return new PetstoreError('service', `${what} just created`, { hint });

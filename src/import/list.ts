@@ -1,5 +1,5 @@
 // The list of categories, which shows what exists; an incomplete one is fetched again.
-import type { Api, Flaw } from '../api/categories.ts';
+import type { Api, ListFlaw } from '../api/categories.ts';
 import type { Category } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
 import type { Match } from './results.ts';
@@ -11,14 +11,14 @@ const RETRIES_MS = [2000, 4000];
 /** Waits, and shows the reason. */
 export type Pause = (ms: number, reason: 'list' | 'requests' | 'lock') => Promise<void>;
 
-export interface ListOptions {
+export interface FetchListOptions {
   readonly categories: Api['categories'];
   readonly pause: Pause;
 }
 
 export interface FetchedList {
   readonly listed: Listed;
-  readonly flaw: Flaw | undefined;
+  readonly flaw: ListFlaw | undefined;
   /** The keys of all categories seen so far, except in lists with a flaw: those categories may no longer exist. */
   readonly seenKeys: Set<string>;
   /** The keys that the list lacks; none if it has a flaw, since it then proves nothing. */
@@ -28,7 +28,7 @@ export interface FetchedList {
 }
 
 /** The id of a category as the key of a map. */
-export function keyOf({ id }: Category): string {
+export function categoryKey({ id }: Category): string {
   return String(id);
 }
 
@@ -37,14 +37,14 @@ export function keyOf({ id }: Category): string {
  * @param seen the keys of all categories that a list or a response has shown
  */
 export async function fetchList(
-  { categories, pause }: ListOptions,
+  { categories, pause }: FetchListOptions,
   seen: ReadonlySet<string>,
   once = false,
 ): Promise<FetchedList> {
   const seenKeys = new Set(seen);
   for (let attempt = 0; ; attempt++) {
     const { listed, flaw } = await categories.listFresh(once);
-    const shown = new Set(listed.map(keyOf));
+    const shown = new Set(listed.map(categoryKey));
     const missingKeys = flaw ? [] : [...seenKeys].filter((key) => !shown.has(key));
     const isComplete = !flaw && missingKeys.length === 0;
     if (!flaw) for (const key of shown) seenKeys.add(key);
@@ -55,7 +55,7 @@ export async function fetchList(
 }
 
 /** @throws PetstoreError `service` if the first list is incomplete */
-export async function fetchFirstList(options: ListOptions): Promise<FetchedList> {
+export async function fetchFirstList(options: FetchListOptions): Promise<FetchedList> {
   const fetched = await fetchList(options, new Set());
   const { flaw } = fetched;
   if (!flaw) return fetched;

@@ -18,7 +18,7 @@ type OutcomeOf<State> = Outcome & { readonly state: State };
 export type NumberedRow = NewCategory & { readonly row: number };
 
 /** What is known about a name; without an outcome it is pending. */
-export interface Entry {
+export interface ImportEntry {
   /** The first row with this name. */
   readonly row: NumberedRow;
   /** How many times it was sent. */
@@ -44,8 +44,8 @@ interface Skipped {
 export class ImportResults {
   /** The number of names in each state. */
   readonly counts = { exists: 0, unknown: 0, created: 0, failed: 0 };
-  readonly #entries = new Map<string, Entry>();
-  readonly #repeats: { readonly row: number; readonly of: Entry }[] = [];
+  readonly #entries = new Map<string, ImportEntry>();
+  readonly #repeats: { readonly row: number; readonly of: ImportEntry }[] = [];
 
   constructor(rows: readonly NewCategory[]) {
     for (const [at, { name, description }] of rows.entries()) {
@@ -56,19 +56,19 @@ export class ImportResults {
     }
   }
 
-  get(name: string): Entry | undefined {
+  get(name: string): ImportEntry | undefined {
     return this.#entries.get(name);
   }
 
   /** @param outcome undefined: the category certainly does not exist */
-  set(entry: Entry, outcome: Outcome | undefined): void {
+  set(entry: ImportEntry, outcome: Outcome | undefined): void {
     if (entry.outcome) this.counts[entry.outcome.state]--;
     if (outcome) this.counts[outcome.state]++;
     entry.outcome = outcome;
   }
 
   /** The names in a state; undefined: pending. */
-  in(state: Outcome['state'] | undefined): Entry[] {
+  in(state: Outcome['state'] | undefined): ImportEntry[] {
     return [...this.#entries.values()].filter(({ outcome }) => outcome?.state === state);
   }
 

@@ -5,15 +5,15 @@ import type { Stop } from './import-error.ts';
 import {
   changedNameError,
   classifyError,
-  listLacksError,
+  incompleteListError,
   noValidResponseError,
   possibleDuplicatesError,
 } from './import-error.ts';
-import type { FetchedList, ListOptions } from './list.ts';
-import { fetchFirstList, fetchList, keyOf, possibleMatchFinder } from './list.ts';
+import type { FetchedList, FetchListOptions } from './list.ts';
+import { categoryKey, fetchFirstList, fetchList, possibleMatchFinder } from './list.ts';
 import type { Lock } from './lock.ts';
 import { DRAIN_MS } from './lock.ts';
-import type { Entry } from './results.ts';
+import type { ImportEntry } from './results.ts';
 import { ImportResults } from './results.ts';
 
 /** How long a create may be on its way after its response was lost. */
@@ -21,7 +21,7 @@ const LOST_MS = 2000;
 /** As many lost responses in a row as workers, but at least this many, mean that the service has a problem. */
 const LEAST_LOST = 4;
 
-export interface RunOptions extends ListOptions {
+export interface RunOptions extends FetchListOptions {
   readonly rows: readonly NewCategory[];
   readonly lock: Lock;
   readonly concurrency: number;
@@ -69,7 +69,7 @@ class Run implements RunResult {
   /** The keys in the first list. */
   #before: ReadonlySet<string> = new Set();
   /** The names of the file that have become categories, by the keys of the categories. */
-  readonly #owners = new Map<string, Entry>();
+  readonly #owners = new Map<string, ImportEntry>();
   /** The latest list, except the first. */
   #lastLookup: Lookup | undefined;
   stop: Stop | undefined;
@@ -122,9 +122,9 @@ class Run implements RunResult {
     const twice = unexplained.filter(({ name }) => this.results.get(name)?.outcome?.state === 'created');
     if (twice.length > 0) return this.end(possibleDuplicatesError([...new Set(twice.map(({ name }) => name))]), true);
     const created = missingKeys.filter((key) => this.#createdAs(key));
-    if (created.length > 0) this.end(listLacksError(created.length, true), true);
+    if (created.length > 0) this.end(incompleteListError(created.length, true), true);
     else if (missingKeys.length > 0 && this.results.counts.unknown > 0)
-      this.end(listLacksError(missingKeys.length, false), true);
+      this.end(incompleteListError(missingKeys.length, false), true);
   }
 
   // Sends names with several workers. Returns true after so many lost responses in a row that a lookup must come first.
@@ -147,7 +147,7 @@ class Run implements RunResult {
   }
 
   // Returns false if the name is now uncertain.
-  async #send(entry: Entry): Promise<boolean> {
+  async #send(entry: ImportEntry): Promise<boolean> {
     const { lock, categories, timeoutMs } = this.#options;
     entry.sent++;
     try {
@@ -165,16 +165,16 @@ class Run implements RunResult {
     }
   }
 
-  #acceptCreated(entry: Entry, category: Category): boolean {
+  #acceptCreated(entry: ImportEntry, category: Category): boolean {
     // A category that existed before, or that another response has named, proves nothing.
-    if (this.#seen.has(keyOf(category)))
+    if (this.#seen.has(categoryKey(category)))
       return this.#doubt(entry, LOST_MS, 'the response has the id of another category');
     this.#assign(entry, category);
     return true;
   }
 
   // A list is conclusive after `drainMs`.
-  #doubt(entry: Entry, drainMs: number, reason: string | undefined): false {
+  #doubt(entry: ImportEntry, drainMs: number, reason: string | undefined): false {
     this.results.set(entry, { state: 'unknown', reason });
     this.#options.lock.extendDrain(drainMs);
     return false;
@@ -205,7 +205,7 @@ class Run implements RunResult {
   // Marks the names that a list shows, and returns the new categories that no name explains.
   #read(listed: readonly Category[]): Category[] {
     return listed.filter((category) => {
-      const key = keyOf(category);
+      const key = categoryKey(category);
       const created = this.#createdAs(key);
       // A service may change a name although its response showed the name that was sent.
       if (created) this.#checkName(created, category);
@@ -217,20 +217,20 @@ class Run implements RunResult {
     });
   }
 
-  #assign(entry: Entry, category: Category): void {
-    this.#seen.add(keyOf(category));
-    this.#owners.set(keyOf(category), entry);
+  #assign(entry: ImportEntry, category: Category): void {
+    this.#seen.add(categoryKey(category));
+    this.#owners.set(categoryKey(category), entry);
     this.results.set(entry, { state: entry.sent > 0 ? 'created' : 'exists', category });
     this.#checkName(entry, category);
   }
 
-  #checkName({ row: { name } }: Entry, category: Category): void {
+  #checkName({ row: { name } }: ImportEntry, category: Category): void {
     if (category.name === name) return;
     this.end(changedNameError(name, category.name, this.results.get(category.name) !== undefined), true);
   }
 
   // The name that this run created as the category with this key.
-  #createdAs(key: string): Entry | undefined {
+  #createdAs(key: string): ImportEntry | undefined {
     const entry = this.#owners.get(key);
     return entry?.outcome?.state === 'created' ? entry : undefined;
   }

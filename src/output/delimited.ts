@@ -13,7 +13,7 @@ const QUOTED = /["\r\n]|^$|^[\s\ufeff]|\s$/;
  * @param columns an absent value is an empty field, an empty string a pair of quotes
  * @param safe escapes control characters for a terminal, so the text is no longer exact
  */
-export function* delimited<Row>(
+export function* formatDelimited<Row>(
   format: 'csv' | 'tsv',
   columns: readonly Column<Row>[],
   rows: readonly Row[],

@@ -1,7 +1,7 @@
 // Renders a result for stdout: one renderer per format, whose packages are loaded on use. The only file that imports chalk.
 
 import type { Context, Environment, Output } from '../context.ts';
-import { hasColor } from '../context.ts';
+import { supportsColor } from '../context.ts';
 import { PetstoreError } from '../errors.ts';
 import { terminalSafeJson } from '../escape.ts';
 import { stringifyJson } from '../json.ts';
@@ -39,9 +39,9 @@ export async function loadRenderer<Data>(
     const line = (row: unknown): string => `${stringifyJson(row)}\n`;
     return (data) => [terminalSafeJson(records.rows(data).map(line).join(''))];
   }
-  const { delimited } = await import('./delimited.ts');
+  const { formatDelimited } = await import('./delimited.ts');
   const columns = records.columns as readonly Column<unknown>[];
-  return (data) => delimited(format, columns, records.rows(data), isTTY);
+  return (data) => formatDelimited(format, columns, records.rows(data), isTTY);
 }
 
 async function loadText<Data>(
@@ -50,7 +50,7 @@ async function loadText<Data>(
   color: boolean,
 ): Promise<Renderer<Data>> {
   const style = await loadStyle(stdout, env, color);
-  const table = view.tables && (await import('./table.ts')).table;
+  const table = view.tables && (await import('./table.ts')).formatTable;
   // The width is unknown if the terminal reports 0 columns.
   const columns = stdout.columns || undefined;
   const layOut: TextContext['table'] = (fields, rows) => {
@@ -72,5 +72,5 @@ async function loadText<Data>(
  */
 export async function loadStyle(stream: Output, env: Environment, wanted: boolean): Promise<Style> {
   const { Chalk } = await import('chalk');
-  return new Chalk({ level: hasColor(stream, env, wanted) ? 1 : 0 });
+  return new Chalk({ level: supportsColor(stream, env, wanted) ? 1 : 0 });
 }

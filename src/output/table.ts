@@ -21,7 +21,7 @@ type LayOut = (rows: readonly string[][], widths: readonly number[], alignments:
  * @param columns cells are escaped here, so that one row is one line unless its column wraps
  * @param options `columns`: the terminal's width in cells, undefined for full text
  */
-export function* table<Row>(
+export function* formatTable<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
   { columns: available, style }: { readonly columns: number | undefined; readonly style: Style },

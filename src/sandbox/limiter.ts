@@ -2,7 +2,7 @@
 import { invalidValueError } from '../check-options.ts';
 import { parseDuration } from '../format.ts';
 
-export interface Limit {
+export interface RateLimit {
   readonly count: number;
   readonly windowMs: number;
 }
@@ -20,7 +20,7 @@ export const PLANS: ReadonlyMap<unknown, readonly string[]> = new Map([
  * @param option for messages
  * @throws PetstoreError `usage` if the text is not a limit, or allows no requests
  */
-export function parseLimit(text: string, option: string): Limit {
+export function parseLimit(text: string, option: string): RateLimit {
   const [, count = '', duration = ''] = /^(\d{1,9})\/(.+)$/.exec(text.trim()) ?? [];
   const windowMs = parseDuration(duration) ?? 0;
   if (Number(count) > 0 && windowMs > 0) return { count: Number(count), windowMs };
@@ -52,19 +52,19 @@ export interface KeyUsage {
 export const newKeyUsage = (): KeyUsage => ({ windows: {}, waitUntil: 0, inWait: 0, bannedUntil: 0 });
 
 // Windows are aligned to the epoch: a day is a day in UTC. Records of two processes may be out of order by one window.
-function usageOf(usage: KeyUsage, now: number, { windowMs }: Limit): { window: number; used: number } {
+function usageOf(usage: KeyUsage, now: number, { windowMs }: RateLimit): { window: number; used: number } {
   const window = Math.floor(now / windowMs);
   const known = usage.windows[windowMs];
   return known && known.window >= window ? known : { window, used: 0 };
 }
 
 /** Decides about a request at the time `now` (epoch milliseconds), and counts it. */
-export function decide(usage: KeyUsage, now: number, limits: readonly Limit[]): QuotaStatus {
+export function admitRequest(usage: KeyUsage, now: number, limits: readonly RateLimit[]): QuotaStatus {
   const rejection = reject(usage, now, limits);
   return { ...quotaStatus(usage, now, limits), rejection };
 }
 
-function reject(usage: KeyUsage, now: number, limits: readonly Limit[]): QuotaStatus['rejection'] {
+function reject(usage: KeyUsage, now: number, limits: readonly RateLimit[]): QuotaStatus['rejection'] {
   if (usage.bannedUntil > now) return 'key_banned';
   const current = limits.map((limit) => ({ limit, ...usageOf(usage, now, limit) }));
   const exhausted = current.filter(({ limit, used }) => used >= limit.count);
@@ -80,7 +80,7 @@ function reject(usage: KeyUsage, now: number, limits: readonly Limit[]): QuotaSt
 }
 
 /** Describes the window with the fewest requests left or, in a tie, the one that resets later. During a ban, none are left. */
-export function quotaStatus(usage: KeyUsage, now: number, limits: readonly Limit[]): QuotaStatus {
+export function quotaStatus(usage: KeyUsage, now: number, limits: readonly RateLimit[]): QuotaStatus {
   const [status = unlimited(now)] = limits
     .map((limit): QuotaStatus => {
       const { window, used } = usageOf(usage, now, limit);

@@ -16,7 +16,7 @@ import { newKeyUsage, quotaStatus } from './limiter.ts';
 import { findOperation, OPENAPI_PATH, openapiResponse } from './operations.ts';
 import type { RetryAfterFormat, SandboxResponse } from './response.ts';
 import { commonHeaders, HttpError, retryAfterHeader, sendResponse, toResponse } from './response.ts';
-import type { GivenSettings, NameOption, Settings } from './settings.ts';
+import type { GivenSettings, NameOption, SandboxSettings } from './settings.ts';
 import { readSettings } from './settings.ts';
 import { Store } from './store.ts';
 
@@ -40,7 +40,7 @@ export interface RequestRecord {
   readonly fault: FaultKind | undefined;
 }
 
-export interface RunningSandbox extends Settings {
+export interface RunningSandbox extends SandboxSettings {
   /** `http://127.0.0.1:PORT/v1` */
   readonly baseUrl: string;
   /** Ends open connections; may be called again. */
@@ -96,14 +96,14 @@ interface Exchange {
 }
 
 class Service {
-  readonly #options: ServerOptions & Settings;
+  readonly #options: ServerOptions & SandboxSettings;
   readonly #store: Store;
   /** Maps each key to its id in the data, which never contains the key. */
   readonly #keyIds: ReadonlyMap<string, string>;
   readonly #random: () => number;
   readonly #closed = new AbortController();
 
-  constructor(options: ServerOptions & Settings) {
+  constructor(options: ServerOptions & SandboxSettings) {
     const { dataFile, keys, seed } = options;
     this.#options = options;
     this.#store = new Store(dataFile, options);

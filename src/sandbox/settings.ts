@@ -16,7 +16,7 @@ export type GivenSettings = Readonly<Partial<Record<(typeof SANDBOX_OPTIONS)[num
 /** How the caller spells an option, for messages: `--limit` or `limits`. */
 export type NameOption = (option: string) => string;
 
-export type Settings = ReturnType<typeof readSettings>;
+export type SandboxSettings = ReturnType<typeof readSettings>;
 
 /** @throws PetstoreError `usage` naming the option */
 export function readSettings(given: GivenSettings, nameOf: NameOption) {

@@ -4,8 +4,8 @@ import { basename, dirname } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
 import type { LogFormat } from '../append-log/log.ts';
 import { MemoryLog } from '../append-log/log.ts';
-import type { KeyUsage, Limit, QuotaStatus } from './limiter.ts';
-import { decide, newKeyUsage, quotaStatus } from './limiter.ts';
+import type { KeyUsage, QuotaStatus, RateLimit } from './limiter.ts';
+import { admitRequest, newKeyUsage, quotaStatus } from './limiter.ts';
 
 /** The body of a create: `NewCategory` in docs/service.md. */
 export interface CategoryInput {
@@ -17,7 +17,7 @@ export interface CategoryInput {
 interface StoreRecord {
   readonly create?: CategoryInput;
   /** A request at `now` (epoch milliseconds). */
-  readonly request?: { readonly key: string; readonly now: number; readonly limits: readonly Limit[] };
+  readonly request?: { readonly key: string; readonly now: number; readonly limits: readonly RateLimit[] };
   /** Deletes everything. The next id is kept, so that no id is assigned twice; a snapshot sets it. */
   readonly reset?: { readonly nextId?: string };
   /** In snapshots. */
@@ -61,7 +61,7 @@ function reduce(state: StoreState, { create, request, reset, restore }: StoreRec
   if (request) {
     const usage = state.usages.get(request.key) ?? newKeyUsage();
     state.usages.set(request.key, usage);
-    return decide(usage, request.now, request.limits);
+    return admitRequest(usage, request.now, request.limits);
   }
   if (reset) {
     const { nextId = state.nextId } = reset;
@@ -120,7 +120,7 @@ export class Store {
    * Counts one request.
    * @param now epoch milliseconds
    */
-  admit(key: string, now: number, limits: readonly Limit[]): QuotaStatus {
+  admit(key: string, now: number, limits: readonly RateLimit[]): QuotaStatus {
     if (limits.length === 0) return quotaStatus(newKeyUsage(), now, limits);
     return this.#log.append(encode({ request: { key, now: Math.floor(now), limits } })) as QuotaStatus;
   }

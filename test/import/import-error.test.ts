@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { ErrorKind } from '../../src/error-kind.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import { classifyError, importError, listLacksError } from '../../src/import/import-error.ts';
+import { classifyError, importError, incompleteListError } from '../../src/import/import-error.ts';
 import type { ImportDocument } from '../../src/import/results.ts';
 import { completeHint } from '../../src/report-error.ts';
 import { world } from '../support/world.ts';
@@ -72,7 +72,7 @@ test('the hint to resume an import from a pipe names no command', () => {
 });
 
 test('an error after which the same file must not be imported again comes before unknown rows', () => {
-  const error = listLacksError(2, true);
+  const error = incompleteListError(2, true);
   expect(importError(DOCUMENT, { error, rerunUnsafe: true }, [])).toBe(error);
 });
 

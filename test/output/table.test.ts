@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import cellWidth from 'string-width';
 import { expect, test } from 'vitest';
 import { loadStyle } from '../../src/output/render.ts';
-import { fitWidths, table } from '../../src/output/table.ts';
+import { fitWidths, formatTable } from '../../src/output/table.ts';
 import type { Column } from '../../src/output/view.ts';
 import { world } from '../support/world.ts';
 
@@ -22,7 +22,7 @@ const columns: readonly Column<Row>[] = [
 const styleOf = (wanted: boolean) => loadStyle(world([], { columns: 80 }).stdout, {}, wanted);
 const style = await styleOf(false);
 const draw = (rows: readonly Row[], width?: number): string =>
-  [...table(columns, rows, { columns: width, style })].join('');
+  [...formatTable(columns, rows, { columns: width, style })].join('');
 const lines = (text: string): string[] => text.slice(0, -1).split('\n');
 
 const pets: readonly Row[] = [
@@ -76,7 +76,7 @@ test('a table row is one line with control characters escaped, and a table witho
 });
 
 test('table headings are bold if color is enabled, with the same layout', async () => {
-  const painted = [...table(columns, pets, { columns: 40, style: await styleOf(true) })].join('');
+  const painted = [...formatTable(columns, pets, { columns: 40, style: await styleOf(true) })].join('');
   expect(painted).toContain('\u001b[1m');
   expect(painted.replaceAll(/\u001b\[\d+m/g, '')).toBe(draw(pets, 40));
 });
@@ -100,14 +100,14 @@ test('a wrapping column keeps every word, and breaks words that are wider than t
     { header: 'description', value: (row) => row.description, wrap: true },
   ];
   const rows = [{ id: '', name: 'dog', description: `a loyal 犬 ${'x'.repeat(20)}\nsecond line` }];
-  expect([...table(wrapping, rows, { columns: 20, style })].join('')).toBe(
+  expect([...formatTable(wrapping, rows, { columns: 20, style })].join('')).toBe(
     'NAME  DESCRIPTION\ndog   a loyal 犬\n      xxxxxxxxxxxxxx\n      xxxxxx\n      second line\n',
   );
 });
 
 test('a table of 1,000 rows is laid out page by page, and a cell of 75,000 characters is one line', () => {
   const rows = Array.from({ length: 1000 }, (_, at) => ({ id: String(at), name: `犬 ${at}`, description: 'pet' }));
-  const pieces = [...table(columns, rows, { columns: 80, style })];
+  const pieces = [...formatTable(columns, rows, { columns: 80, style })];
   expect(lines(pieces.join(''))).toHaveLength(1001);
   expect(pieces.length).toBeGreaterThan(5);
   const name = `${'犬\u0301'.repeat(25_000)}${'\n'.repeat(25_000)}`;

@@ -1,6 +1,6 @@
 // Rate limits: windows, bans, and the headers of responses.
 import { expect, test } from 'vitest';
-import type { Limit } from '../../src/sandbox/limiter.ts';
+import type { RateLimit } from '../../src/sandbox/limiter.ts';
 import { PLANS, parseLimit } from '../../src/sandbox/limiter.ts';
 import type { ServerOptions } from '../../src/sandbox/server.ts';
 import type { SandboxResponse } from './support.ts';
@@ -100,7 +100,7 @@ test('rejected creates, unknown paths and 501 responses count against the limit;
   expect(left).toEqual(['59', '58', '57', '56']);
 });
 
-test.each<[string, Limit?]>([
+test.each<[string, RateLimit?]>([
   ['60/6s', { count: 60, windowMs: 6_000 }],
   ['1000/1d', { count: 1000, windowMs: 86_400_000 }],
   ['5/10', { count: 5, windowMs: 10_000 }],

@@ -1,5 +1,5 @@
 // The network between a process and the service: connections, latency, and the faults on the way.
-import type { Head, HttpResponse, Transport } from '../../src/http/types.ts';
+import type { HttpResponse, ResponseHead, Transport } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 import { RULES } from '../../src/rate-limit/rules.ts';
 import type { Faults } from './faults.ts';
@@ -60,7 +60,7 @@ export class Network {
     return new Promise((resolve, reject) => {
       let sent = false;
       let endedAt: number | undefined;
-      let head: Head | undefined;
+      let head: ResponseHead | undefined;
       let sentAt = 0;
       let sentOn = 0;
       const cancels: (() => void)[] = [];
@@ -115,7 +115,7 @@ export class Network {
             if (process.hasQuestion && process.creates === 0) return;
             for (const { knownTo } of response.shows ?? []) knownTo.add(process.pid);
           });
-          const received = head as Head;
+          const received = head as ResponseHead;
           end(() => resolve({ ...received, body: new TextEncoder().encode(response.body) }));
         });
       };

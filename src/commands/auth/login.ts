@@ -20,7 +20,7 @@ import { hasKey, keyAsProfileError, SANDBOX } from '../../profiles/store.ts';
 import { looksLikeKey, maskKey } from '../../redact.ts';
 import { READ_ERRORS } from '../../reference.ts';
 import type { Session } from '../../session.ts';
-import { acceptProfile } from './profile-argument.ts';
+import { acceptProfileArgument } from './profile-argument.ts';
 
 interface LoginOptions {
   readonly url?: string;
@@ -199,7 +199,7 @@ function nothingSavedError(error: PetstoreError, hint?: string): PetstoreError {
 }
 
 export const login = (): PetstoreCommand =>
-  acceptProfile(new PetstoreCommand('login'))
+  acceptProfileArgument(new PetstoreCommand('login'))
     .description('save an API key for a profile')
     .option('--url <url>', 'base URL of the service: https, or http on loopback, ending in /v1')
     .option('--key-command <command>', 'save a command that prints the key, instead of a key')

@@ -4,7 +4,7 @@ import { rootOf } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 
 /** The argument sets `--profile`, so that the environment is ignored and hints name the profile, as with the option. */
-export function acceptProfile(command: PetstoreCommand): PetstoreCommand {
+export function acceptProfileArgument(command: PetstoreCommand): PetstoreCommand {
   return command.argument('[profile]', 'name of the profile, as with --profile').hook('preAction', () => {
     const root = rootOf(command);
     const { profile: option } = root.opts();

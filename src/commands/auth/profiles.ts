@@ -18,7 +18,7 @@ import {
 } from '../../profiles/credentials.ts';
 import { checkProfileExists, checkProfileName, SANDBOX } from '../../profiles/store.ts';
 import { maskKey } from '../../redact.ts';
-import { acceptProfile } from './profile-argument.ts';
+import { acceptProfileArgument } from './profile-argument.ts';
 
 interface LogoutResult {
   readonly profile: string;
@@ -157,7 +157,7 @@ function damageError(profiles: readonly ListedProfile[]): PetstoreError | undefi
 }
 
 export const logout = (): PetstoreCommand =>
-  acceptProfile(new PetstoreCommand('logout'))
+  acceptProfileArgument(new PetstoreCommand('logout'))
     .description("remove a profile's API key and keep its base URL")
     .option('--delete', 'delete the whole profile')
     .sections({

@@ -2,7 +2,7 @@
 import type { Clock } from '../../clock.ts';
 import { formatCount, formatDuration, formatNumber, formatRemaining } from '../../format.ts';
 import type { Estimate } from '../../import/estimate.ts';
-import { estimate } from '../../import/estimate.ts';
+import { estimateDuration } from '../../import/estimate.ts';
 import type { ImportResults } from '../../import/results.ts';
 import type { Quota } from '../../rate-limit/quota.ts';
 import { windowIn } from '../../rate-limit/quota.ts';
@@ -40,7 +40,7 @@ export function progressLineFormatter(total: number, clock: Clock): (progress: P
     // If the window is unknown, the estimate lacks the waits, so the pace includes them.
     pace.tick(!isWaiting || !window);
     const rows = total - done;
-    const { ms } = estimate(rows, quota, clock.now());
+    const { ms } = estimateDuration(rows, quota, clock.now());
     const left = Math.max(ms ?? 0, rows * pace.msPerRow(created));
     const parts: string[] = [];
     if (rows > 0 && window && ms === null) parts.push('time left unknown');

@@ -1,6 +1,6 @@
 // The definition of `petstore categories import`; its code is loaded when it runs.
 import { checkWholeNumber } from '../../check-options.ts';
-import { actionHandler, collect, PetstoreCommand } from '../../command.ts';
+import { actionHandler, collectValues, PetstoreCommand } from '../../command.ts';
 import { CHANGE_ERRORS } from '../../reference.ts';
 
 export const importCommand = (): PetstoreCommand =>
@@ -13,7 +13,7 @@ export const importCommand = (): PetstoreCommand =>
       'text encoding of the file, for example windows-1252 (default: UTF-8); a byte order mark overrides it',
     )
     .option('--ignore-extra', 'ignore columns and fields other than name and description', false)
-    .option('--map <name=column>', 'read the name or the description from this column; repeatable', collect)
+    .option('--map <name=column>', 'read the name or the description from this column; repeatable', collectValues)
     .option('--dry-run', 'preview without creating anything', false)
     .option('-y, --yes', 'do not ask for confirmation', false)
     .option('--concurrency <number>', 'maximum number of concurrent requests', parseConcurrency, 8)

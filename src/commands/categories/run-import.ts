@@ -5,9 +5,9 @@ import type { Action } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatCount } from '../../format.ts';
-import { estimate } from '../../import/estimate.ts';
+import { estimateDuration } from '../../import/estimate.ts';
 import { importError } from '../../import/import-error.ts';
-import type { ListOptions, Pause } from '../../import/list.ts';
+import type { FetchListOptions, Pause } from '../../import/list.ts';
 import { fetchFirstList } from '../../import/list.ts';
 import { openLock } from '../../import/lock.ts';
 import { ImportResults } from '../../import/results.ts';
@@ -72,7 +72,7 @@ function pauseOf({ context, progress }: Session): Pause {
   };
 }
 
-async function listOptions(session: Session): Promise<ListOptions> {
+async function listOptions(session: Session): Promise<FetchListOptions> {
   return { categories: (await session.api()).categories, pause: pauseOf(session) };
 }
 
@@ -88,7 +88,7 @@ async function preview(session: Session, rows: readonly NewCategory[]): Promise<
   }
   const toCreate = results.in(undefined).map(({ row }) => row);
   const { skipped } = results.document();
-  return { dryRun: true, toCreate, skipped, estimate: estimate(toCreate.length, ledger.quota(), clock.now()) };
+  return { dryRun: true, toCreate, skipped, estimate: estimateDuration(toCreate.length, ledger.quota(), clock.now()) };
 }
 
 // Asks on a terminal, with the figures of a dry run.

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import type { Action } from '../../command.ts';
-import { actionHandler, collect, loadPrinter, PetstoreCommand, withChoices } from '../../command.ts';
+import { actionHandler, collectValues, loadPrinter, PetstoreCommand, withChoices } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
@@ -93,8 +93,8 @@ export const sandbox = (): PetstoreCommand =>
     .description('run a local test server that implements the API')
     .addOption(new Option('--port <number>', 'port on 127.0.0.1; 0 chooses a free port').default(4010))
     .addOption(withChoices(new Option('--plan <plan>', 'rate limits of a plan'), PLANS).default(undefined, 'free'))
-    .option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable (all apply)', collect)
-    .option('--key <key>', 'API key to accept; repeatable (each key has its own rate limit)', collect)
+    .option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable (all apply)', collectValues)
+    .option('--key <key>', 'API key to accept; repeatable (each key has its own rate limit)', collectValues)
     .option('--data <file>', 'path of the data files, without suffix (default: the files of profile "sandbox")')
     .option('--reset', 'delete categories and rate-limit windows first; ids are not reused')
     .addOption(
@@ -104,7 +104,7 @@ export const sandbox = (): PetstoreCommand =>
         'none',
       ]).default('seconds', 'seconds'),
     )
-    .option('--fault <fault>', 'inject a fault, KIND[:PERCENT]; repeatable, see below', collect)
+    .option('--fault <fault>', 'inject a fault, KIND[:PERCENT]; repeatable, see below', collectValues)
     .option('--seed <number>', 'seed for fault injection, for reproducible runs')
     .sections({
       notes: `The server runs until Ctrl-C and prints one line per request on stderr, except with --quiet or --json. With

@@ -1,7 +1,7 @@
 // The estimated time of an import, and its progress line; the length of a window comes from the time to its reset.
 import { expect, test } from 'vitest';
 import { formatEstimate, progressLineFormatter } from '../../../src/commands/categories/import-progress.ts';
-import { estimate } from '../../../src/import/estimate.ts';
+import { estimateDuration } from '../../../src/import/estimate.ts';
 import type { Quota } from '../../../src/rate-limit/quota.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -44,12 +44,12 @@ test.each<[string, string, number, Partial<Quota>]>([
   ['a daily window without a limit', '10m at 60 requests per minute', 600, { dailyLimit: { ...daily, limit: null } }],
   ['a limit that is one per minute or one per day before midnight', UNKNOWN, 2500, midnight],
 ])('the estimate with %s is "%s"', (_what, expected, rows, given) => {
-  const result = estimate(rows, quota(given), START);
+  const result = estimateDuration(rows, quota(given), START);
   expect([formatEstimate(result), result.isDaily]).toEqual([expected, / per day$/.test(expected)]);
 });
 
 test('the estimate is unknown without a known limit', () => {
-  expect(formatEstimate(estimate(5, quota(unknown), START))).toBe('unknown');
+  expect(formatEstimate(estimateDuration(5, quota(unknown), START))).toBe('unknown');
 });
 
 interface Shown extends Partial<Quota> {
