@@ -160,7 +160,7 @@ test.concurrent('a file size limit does not end a create', async () => {
   expect(run.err).toMatch(/cannot write to .* \(file too large\)/);
 });
 
-anyTest.runIf(hasPty).concurrent('Ctrl-C ends a loop of a shell script with the create in it', async () => {
+anyTest.runIf(hasPty).concurrent('Ctrl-C ends a loop in a shell script and the create in it', async () => {
   const run = runFrom('the saved profile', silent);
   const script = `for n in a b c; do '${process.execPath}' '${BIN}' categories create --name $n; done; echo end`;
   const { signal, screen } = await runInTerminal(['bash', '-c', script], run, {

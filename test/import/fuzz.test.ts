@@ -34,7 +34,7 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   '.ndjson': (text) => text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [JSON.parse(line)])),
 };
 
-// The rows that such a parser finds; undefined if the file is invalid.
+// The rows that the parser for the file type finds; undefined if the file is invalid.
 function expected(text: string, extension: string): NewCategory[] | undefined {
   try {
     const values = PARSERS[extension]?.(text);

@@ -1,4 +1,4 @@
-// An HTTP server whose responses come from a function of the test, and that keeps all requests.
+// An HTTP server that records all requests, and whose responses come from a function of the test.
 // For rate limits, use the sandbox.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-// Runs a command in a pseudo-terminal, types text, and reports the state of the terminal afterwards; pictures its screen.
+// Runs a command in a pseudo-terminal, types text, and reports the state of the terminal afterwards; renders its screen.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants as files, openSync, write } from 'node:fs';
