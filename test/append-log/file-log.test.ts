@@ -167,10 +167,9 @@ test.each([
     const log = new FileLog({ initial: () => [], apply: (s, r) => s.push(r), snapshot: (s) => s }, { dir: ${JSON.stringify(dir)}, name: 'led', rotateAtBytes: 4096, fs: ${fileSystem} });
     for (let i = 0; i < 100; i++) log.append(process.argv[1] + '-' + i);
   `;
+  const args = ['--input-type=module', '-e', script];
   const run = promisify(execFile);
-  await Promise.all(
-    Array.from({ length: 5 }, (_, i) => run(process.execPath, ['--input-type=module', '-e', script, String(i)])),
-  );
+  await Promise.all(Array.from({ length: 5 }, (_, i) => run(process.execPath, [...args, String(i)])));
   const records = open(dir, 4096).refresh();
   expect(new Set(records).size).toBe(500);
   expect(records.length).toBe(500);

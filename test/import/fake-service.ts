@@ -34,8 +34,8 @@ interface Effect {
   readonly response?: keyof typeof ERRORS;
   readonly afterMs?: number;
   readonly kills?: true;
-  /** 201 with the category that existed first, or that the latest 201 named. */
-  readonly names?: 'old' | 'latest';
+  /** 201 with the id of the category that existed first, or that the latest 201 named, or that the next one gets. */
+  readonly names?: 'old' | 'latest' | 'next';
 }
 
 type Effects = Readonly<Record<string, Effect>>;
@@ -67,6 +67,7 @@ const FATES = {
   ok: { commitMs: 0 },
   rejected: { response: 400 },
   slow: { response: 'timeout' },
+  next: { names: 'next' },
   ...UNCERTAIN,
   ...EARLY_ENDS,
 } as const satisfies Effects;
@@ -157,6 +158,7 @@ export class FakeService {
       await alive(undefined);
       isAnswered = true;
       if (response) throw ERRORS[response]();
+      if (names === 'next') return { id: this.nextId, name: row.name };
       const named = names === 'old' ? this.items[0] : names === 'latest' ? this.#latest : undefined;
       if (named) return { ...visible(named), ...(names === 'latest' && { name: row.name }) };
       this.#latest = commit();

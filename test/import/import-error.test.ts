@@ -65,10 +65,8 @@ test("an import's error keeps code, status and time to retry, and its outcome is
 
 test('the hint to resume an import from a pipe names no command', () => {
   const error = importError(DOCUMENT, { error: stopped('interrupted'), rerunUnsafe: false }, undefined);
-  expect(error?.details).toMatchObject({
-    hint: 'run the same command with the same rows to resume',
-    command: undefined,
-  });
+  const hint = 'run the same command with the same rows to resume';
+  expect(error?.details).toMatchObject({ hint, command: undefined });
 });
 
 test('an error after which the same file must not be imported again comes before unknown rows', () => {

@@ -191,8 +191,8 @@ test('a run that was suspended while it took the lock is not taken over for anot
 });
 
 // Records of runs named by letters.
-const acquired = (run: string, revision = '') => ({ kind: 'acquire', run, revision, at: 5 });
-const acquiredOnServer = (run: string, revision = '') => ({ ...acquired(run, revision), isOnServer: true });
+const took = (run: string, revision = '') => ({ kind: 'acquire', run, revision, at: 5 });
+const tookOnServer = (run: string, revision = '') => ({ ...took(run, revision), isOnServer: true });
 const beat = (run: string, at: number) => ({ kind: 'beat', run, at });
 const OF_ANOTHER_VERSION = [{ kind: 'later' }, { kind: 'release', at: 'noon' }, { kind: 'state', state: [] }];
 
@@ -202,18 +202,14 @@ function appendTo(log: MemoryLog<LockState>, ...records: readonly object[]): Loc
 }
 
 test.each<[string, string, object[]]>([
-  ['of two runs that take the lock at the same time, the first', 'a', [acquired('a'), acquired('b')]],
-  ['the run that takes the lock of a dead one', 'b', [acquired('a'), acquired('b', 'a 5')]],
-  ['a run that seemed dead but has written', 'a', [acquired('a'), beat('a', 7), acquired('b', 'a 5')]],
-  ['a live run whose lock a server lost', 'a', [acquiredOnServer('b'), beat('a', 7), beat('b', 9)]],
-  ['a run that waited in vain for a lost one', 'b', [acquiredOnServer('b'), beat('b', 7), beat('a', 9)]],
-  [
-    'a live run whose lock a server lost before two others',
-    'a',
-    [acquiredOnServer('c'), acquiredOnServer('b', 'c 5'), beat('a', 7)],
-  ],
-  ['of a run in a file and another one that writes, the first', 'b', [acquired('b'), beat('a', 5)]],
-  ['a run whose log has records of another version', 'a', [acquired('a'), ...OF_ANOTHER_VERSION]],
+  ['of two runs that take the lock at the same time, the first', 'a', [took('a'), took('b')]],
+  ['the run that takes the lock of a dead one', 'b', [took('a'), took('b', 'a 5')]],
+  ['a run that seemed dead but has written', 'a', [took('a'), beat('a', 7), took('b', 'a 5')]],
+  ['a live run whose lock a server lost', 'a', [tookOnServer('b'), beat('a', 7), beat('b', 9)]],
+  ['a run that waited in vain for a lost one', 'b', [tookOnServer('b'), beat('b', 7), beat('a', 9)]],
+  ['a run whose lock a server lost before two more', 'a', [tookOnServer('c'), tookOnServer('b', 'c 5'), beat('a', 7)]],
+  ['of a run in a file and another one that writes, the first', 'b', [took('b'), beat('a', 5)]],
+  ['a run whose log has records of another version', 'a', [took('a'), ...OF_ANOTHER_VERSION]],
 ])('%s holds the lock', (_what, holder, records) => {
   expect(appendTo(new MemoryLog(lockFormat), ...records).holder?.run).toBe(holder);
 });
@@ -221,7 +217,7 @@ test.each<[string, string, object[]]>([
 test('a rotation keeps the holder, its last sign of life, and the wait', () => {
   const log = new MemoryLog(lockFormat);
   const rotated = (): LockState => new MemoryLog(lockFormat, lockFormat.snapshot(log.cached())).cached();
-  appendTo(log, acquired('a'), { ...beat('a', 7), drainMs: 30_000 });
+  appendTo(log, took('a'), { ...beat('a', 7), drainMs: 30_000 });
   expect(rotated()).toEqual({ holder: { ...process, run: 'a' }, at: 7, drainMs: 30_000 });
   appendTo(log, { kind: 'release', at: 9, drainMs: 2000 });
   expect(rotated()).toEqual({ at: 9, drainMs: 2000 });

@@ -32,6 +32,10 @@ const pets: readonly Row[] = [
   { id: '4', name: 'a name that is rather long for a name' },
 ];
 
+test('an id in a table keeps every digit if half of the terminal suffices', () => {
+  expect(draw(pets, 40)).toContain('9223372036854775807');
+});
+
 test('a long cell in a pipe pads no other row', () => {
   const long = 'x'.repeat(300);
   const row = (id: string, name: string): Row => ({ id, name, description: 'a pet' });

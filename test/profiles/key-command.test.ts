@@ -11,6 +11,7 @@ import type { WorldOptions } from '../support/world.ts';
 import { world } from '../support/world.ts';
 
 const node = JSON.stringify(process.execPath);
+const SOURCE = 'the key command from profile "production"';
 
 function script(code: string): string {
   const path = join(tempDir(), 'key command.mjs');
@@ -21,7 +22,7 @@ function script(code: string): string {
 /** @returns the key, and the stderr that was shown */
 async function run(commandLine: string, options: WorldOptions = {}): Promise<readonly [string, string]> {
   const context = world([], options);
-  const key = await runKeyCommand(commandLine, 'the key command from profile "production"', context);
+  const key = await runKeyCommand(commandLine, SOURCE, context);
   return [key, context.stderr.text()];
 }
 
@@ -38,14 +39,10 @@ test('the stderr of a key command is shown with control characters escaped, and 
 });
 
 test.runIf(hasShell)('a key command receives no key, and neither URL nor password of the state server', async () => {
-  const env = {
-    PETSTORE_API_KEY: 'hidden',
-    PETSTORE_STATE_URL: 'redis://u:hidden@h',
-    PETSTORE_STATE_PASSWORD: 'hidden',
-  };
+  const env = { PETSTORE_API_KEY: 'hush', PETSTORE_STATE_URL: 'redis://u:hush@h', PETSTORE_STATE_PASSWORD: 'hush' };
   const [, seen] = await run(`sh -c 'env >&2; echo k'`, { env });
   expect(seen).toContain('PETSTORE_STATE_DIR');
-  expect(seen).not.toContain('hidden');
+  expect(seen).not.toContain('hush');
 });
 
 test.runIf(hasShell).each([
@@ -71,44 +68,24 @@ test.runIf(hasShell)('a background process that keeps stdout open does not delay
   process.kill(Number(pid));
 });
 
-const CORRECT = 'correct the key command from profile "production"';
+const CORRECT = `correct ${SOURCE}`;
 const PRINT_KEY = `${CORRECT} so that it prints only the API key`;
-const SET = 'set the key command from profile "production" to a command that prints the API key';
+const IS_KEY = new RegExp(`^${SOURCE} looks like an API key$`);
+const NOT_STARTED = /^key command `\S*` failed \((?:not a directory|command not found)\)$/;
 
 test.each([
   ['exits with 7', script('process.exit(7)'), /^key command `[^` ]*node[^` ]*` failed \(exit code 7\)$/, CORRECT],
-  [
-    'does not exist',
-    'no-such-program --token abc',
-    /^key command `no-such-program` failed \(command not found\)$/,
-    CORRECT,
-  ],
-  [
-    'cannot be started',
-    `${import.meta.filename}/x`,
-    /^key command `\S*` failed \((?:not a directory|command not found)\)$/,
-    CORRECT,
-  ],
+  ['does not exist', 'no-such-program -t abc', /^key command `no-such-program` failed \(command not found\)$/, CORRECT],
+  ['cannot be started', `${import.meta.filename}/x`, NOT_STARTED, CORRECT],
   ['prints no key', script(''), /^key command `\S*` printed nothing$/, PRINT_KEY],
   ['prints a space', script('console.log("a key")'), /^the API key from key command `\S*` contains a space/, PRINT_KEY],
-  ['is empty', ' ', /^the key command from profile "production" is empty$/, SET],
-  [
-    'is a key',
-    'pk_live_0123456789abcdef',
-    /^the key command from profile "production" looks like an API key$/,
-    CORRECT,
-  ],
-  ['may be a key', 'Abc0123456789abcdef', /^the key command from profile "production" looks like an API key$/, CORRECT],
-])(
-  'a key command that %s causes an auth error that names at most the program',
-  async (_what, commandLine, message, hint) => {
-    await expect(run(commandLine)).rejects.toMatchObject({
-      kind: 'auth',
-      message: expect.stringMatching(message),
-      hint,
-    });
-  },
-);
+  ['is empty', ' ', new RegExp(`^${SOURCE} is empty$`), `set ${SOURCE} to a command that prints the API key`],
+  ['is a key', 'pk_live_0123456789abcdef', IS_KEY, CORRECT],
+  ['may be a key', 'Abc0123456789abcdef', IS_KEY, CORRECT],
+])('the error of a key command that %s names at most the program', async (_what, commandLine, message, hint) => {
+  const error = { kind: 'auth', message: expect.stringMatching(message), hint };
+  await expect(run(commandLine)).rejects.toMatchObject(error);
+});
 
 test.each([
   ['no-such-program --x', 'win32', 'use `cmd /c COMMAND` to run it in a shell'],
