@@ -106,35 +106,38 @@ test.runIf(hasPty)('an import asks with URL and count, and "no" exits with 130 w
   expect(no.screen).not.toContain('error:');
 });
 
-test.runIf(hasStateServer).each([
+test.each([
   ['by the next one', 'the state directory was deleted', false],
-  ['on another machine', 'the state server was flushed', true],
-])('an import that was killed is completed %s, which waits 10 s unless %s', async (_where, _what, isShared) => {
-  const server = isShared ? await startStateServer() : undefined;
-  const { service, clock, first, names, listed, run, spawn } = await fleetOf({ server });
-  const killed = async (): Promise<void> => {
-    const child = spawn();
-    const outcome = ended(child);
-    await until(() => service.creates >= 4);
-    child.kill('SIGKILL');
-    await outcome;
-  };
-  // The killed import and the state server have the real clock.
-  const since = Date.now();
-  service.isLate = true;
-  await killed();
-  service.isLate = false;
-  const completed = await run();
-  expect([completed.code, listed()]).toEqual([0, names]);
-  expect(Date.now() - since + clock.monotonic()).toBeGreaterThanOrEqual(10_000);
-  expect(completed.err).toContain('"reason":"requests"');
-  Object.assign(service, { items: [], creates: 0 });
-  await killed();
-  if (server) await server.command('FLUSHALL');
-  else rmSync(join(first.dir, 'state'), { recursive: true });
-  const immediate = await run();
-  expect([immediate.code, listed(), immediate.err]).toEqual([0, names, expect.not.stringContaining('"requests"')]);
-});
+  ...(hasStateServer ? [['on another machine', 'the state server was flushed', true] as const] : []),
+] as const)(
+  'an import that was killed is completed %s, which waits 10 s unless %s',
+  async (_where, _what, isShared) => {
+    const server = isShared ? await startStateServer() : undefined;
+    const { service, clock, first, names, listed, run, spawn } = await fleetOf({ server });
+    const killed = async (): Promise<void> => {
+      const child = spawn();
+      const outcome = ended(child);
+      await until(() => service.creates >= 4);
+      child.kill('SIGKILL');
+      await outcome;
+    };
+    // The killed import and the state server have the real clock.
+    const since = Date.now();
+    service.isLate = true;
+    await killed();
+    service.isLate = false;
+    const completed = await run();
+    expect([completed.code, listed()]).toEqual([0, names]);
+    expect(Date.now() - since + clock.monotonic()).toBeGreaterThanOrEqual(10_000);
+    expect(completed.err).toContain('"reason":"requests"');
+    Object.assign(service, { items: [], creates: 0 });
+    await killed();
+    if (server) await server.command('FLUSHALL');
+    else rmSync(join(first.dir, 'state'), { recursive: true });
+    const immediate = await run();
+    expect([immediate.code, listed(), immediate.err]).toEqual([0, names, expect.not.stringContaining('"requests"')]);
+  },
+);
 
 withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
   ['is killed', (server) => server.kill()],
