@@ -9,7 +9,6 @@ const replaced = (name) => join(here, 'replaced', `${name}.ts`);
 const PACKAGES = {
   'node:fs': replaced('fs'),
   fs: replaced('fs'),
-  'node:fs/promises': replaced('fs-promises'),
   'node:crypto': replaced('crypto'),
   iovalkey: replaced('iovalkey'),
 };

@@ -18,13 +18,10 @@ interface NetworkOptions {
   readonly connectMs: number;
 }
 
-const words = (text: string): ReadonlySet<string | undefined> => new Set(text.split(' '));
 /** Faults that only the network knows; all others are faults of the service. */
-const ON_THE_WAY = words('lost-response late-request very-late-request slow slow-response silent truncated doubled');
-/** Faults after which the client sees its connection end. */
-const LATE = words('late-request very-late-request');
+const ON_THE_WAY = new Set('lost-response late-request slow slow-response silent truncated'.split(' '));
 /** The longest time that a request takes to the service, and its response back, milliseconds. */
-const TO_MS: Readonly<Record<string, number>> = { 'late-request': 1500, 'very-late-request': 60_000, slow: 6500 };
+const TO_MS: Readonly<Record<string, number>> = { 'late-request': 1500, slow: 6500 };
 const BACK_MS: Readonly<Record<string, number>> = { 'slow-refusal': 8000, 'slow-response': 8000 };
 
 export class Network {
@@ -36,16 +33,15 @@ export class Network {
   }
 
   /** @param now the program's clock, for `sentAt` and `receivedAt` */
-  connect(process: SimulatedProcess, key: string, now: () => number): Transport {
+  connect(process: SimulatedProcess, now: () => number): Transport {
     return {
       close: async () => undefined,
-      send: (request, how) => this.#send(process, key, now, request, how),
+      send: (request, how) => this.#send(process, now, request, how),
     };
   }
 
   #send(
     process: SimulatedProcess,
-    key: string,
     now: () => number,
     { method, body }: Parameters<Transport['send']>[0],
     { timeoutMs, signal, onHead, beforeSend }: Parameters<Transport['send']>[1],
@@ -53,8 +49,7 @@ export class Network {
     const { scheduler, service, faults, invariants, trace, connectMs } = this.#options;
     const kind = method === 'GET' ? 'list' : 'create';
     const isList = kind === 'list';
-    const text = typeof body === 'string' ? body : undefined;
-    const name = text === undefined ? undefined : (JSON.parse(text) as { name: string }).name;
+    const name = typeof body === 'string' ? (JSON.parse(body) as { name: string }).name : undefined;
     const number = ++this.#requests;
     const takenAt = scheduler.now;
     return new Promise((resolve, reject) => {
@@ -78,14 +73,10 @@ export class Network {
       const fail = (reason: TransportError['reason'], detail: string): void =>
         end(() => {
           trace.add(process, `#${number} ${kind} ${reason}${sent ? '' : ', not sent'}`);
-          // The status of a 4xx is enough.
-          const isRejected = head && head.status >= 400 && head.status < 500 && head.status !== 408;
-          const failed = isRejected && reason !== 'aborted' ? head : undefined;
-          if (reason === 'aborted' && !isList && sent && !failed && !process.dead) process.interrupted++;
           if (!isList && sent) process.lost++;
-          const isRetried = isList && reason !== 'aborted' && !head;
-          invariants.failed(process, key, number, isRetried, sent ? name : undefined);
-          if (failed) resolve({ ...failed, body: new Uint8Array() });
+          invariants.failed(number);
+          // The status of a 4xx is enough.
+          if (head?.status === 429 && reason !== 'aborted') resolve({ ...head, body: new Uint8Array() });
           else reject(new TransportError(reason, sent, detail, head));
         });
       const onAbort = (): void => fail('aborted', 'interrupted');
@@ -95,47 +86,38 @@ export class Network {
       after(timeoutMs, () => fail('timeout', 'no complete response in time'));
 
       const deliver = (response: ServiceResponse, fault: string | undefined): void => {
-        head = { status: response.status, headers: response.headers, sentAt, receivedAt: now() };
+        const received = { status: response.status, headers: response.headers, sentAt, receivedAt: now() };
+        head = received;
         const { status, waitUntil } = response;
         const wait = waitUntil === undefined ? '' : `, wait ${((waitUntil - scheduler.now) / 1000).toFixed(1)} s`;
         trace.add(process, `#${number} ${kind} <- ${status}${fault ? ` (${fault})` : ''}${wait}`);
-        // Spare the process until it has recorded that the create may be processed late.
-        if (response.status === 202 || response.status === 504)
-          process.sparedUntil = Math.max(process.sparedUntil, scheduler.now + 10);
         process.refusedUntil = response.waitUntil ?? process.refusedUntil;
-        onHead?.(head);
-        if (fault === 'doubled') onHead?.(head);
-        if (!process.dead) invariants.heard(process, key, isList, response, sentOn);
+        try {
+          onHead?.(head);
+        } finally {
+          invariants.heard(process, isList, response, sentOn);
+        }
         after(scheduler.between(0.1, 3), () => {
           if (fault === 'truncated') return fail('reset', 'the connection was closed');
-          if (response.shows && isList) process.listed = new Set(response.shows);
-          // The categories count as known to the process, unless it is killed first.
-          scheduler.after(0, process, () => {
-            // The list for the prompt does not count.
-            if (process.hasQuestion && process.creates === 0) return;
-            for (const { knownTo } of response.shows ?? []) knownTo.add(process.pid);
-          });
-          const received = head as ResponseHead;
           end(() => resolve({ ...received, body: new TextEncoder().encode(response.body) }));
         });
       };
-      const arrive = (fault: string | undefined): void => {
+      const arrive = (fault: string): void => {
         const ofService = fault === 'slow-refusal' ? 'refuse' : ON_THE_WAY.has(fault) ? undefined : fault;
         // Other requests wait 5 s for a request that is on its way (docs/rate-limits.md).
         const overdueAt = takenAt + RULES.overdueMs;
         const overdueSince = sentOn <= overdueAt && scheduler.now > overdueAt ? overdueAt : undefined;
         const lateSince = endedAt ?? (process.dead ? process.activeAt : overdueSince);
-        const request = { method, body: text, key, process, takenAt, sentAt: sentOn, lateSince };
-        const response = service.serve(request, ofService);
+        const response = service.serve({ name, process, sentAt: sentOn, lateSince }, ofService);
         if (fault === 'silent') return;
-        after(scheduler.between(2, BACK_MS[fault ?? ''] ?? 60), () =>
-          fault === 'lost-response' || LATE.has(fault)
+        after(scheduler.between(2, BACK_MS[fault] ?? 60), () =>
+          fault === 'lost-response' || fault === 'late-request'
             ? fail('reset', 'the connection was closed')
             : deliver(response, fault),
         );
       };
       after(scheduler.between(0.5, connectMs), () => {
-        const fault = faults.onRequest(process, kind);
+        const fault = faults.onRequest(process, kind) ?? '';
         if (fault === 'no-connection') return fail('connect', 'connection refused');
         try {
           beforeSend?.();
@@ -149,15 +131,13 @@ export class Network {
         process.inFlight[kind]++;
         if (!isList) process.creates++;
         process.activeAt = scheduler.now;
-        invariants.sent(process, key, number, name);
+        invariants.sent(process, number, name);
         trace.add(process, `#${number} ${kind} ${name === undefined ? '' : `${name} `}->${fault ? ` (${fault})` : ''}`);
         if (fault === 'lost-request')
           return after(scheduler.between(2, 900), () => fail('reset', 'the connection was closed'));
-        if (name !== undefined) process.sentNames.add(name);
-        if (fault === 'very-late-request' && name !== undefined) service.late.add(name);
-        if (LATE.has(fault)) after(50, () => fail('reset', 'the connection was closed'));
+        if (fault === 'late-request') after(50, () => fail('reset', 'the connection was closed'));
         // The request arrives even if its process is killed.
-        scheduler.after(scheduler.between(1, TO_MS[fault ?? ''] ?? 40), undefined, () => arrive(fault));
+        scheduler.after(scheduler.between(1, TO_MS[fault] ?? 40), undefined, () => arrive(fault));
       });
     });
   }

@@ -8,17 +8,10 @@ export const EPOCH = Date.parse('2026-11-21T12:00:00.250Z');
 
 export interface Machine {
   readonly name: string;
-  /** Its wall clock minus true time, milliseconds; a fault may change it. */
+  /** Its wall clock minus true time, milliseconds. */
   skewMs: number;
-  /** Virtual times at which its wall clock was set. */
-  readonly jumps: number[];
-  /** Virtual time at which one of its processes ended last. */
-  endedAt: number;
-  /** Bytes that still fit on its disk, and whether it was ever full. */
-  freeBytes: number;
-  wasFull: boolean;
-  /** Whether a write to the ledger has ever failed here: a process may then continue alone. */
-  diskFailed: boolean;
+  /** When its wall clock was last set back; -1 before. */
+  setAt: number;
 }
 
 /** A process of the world. Once killed, it does nothing more; while it is suspended, its events wait. */
@@ -29,8 +22,6 @@ export interface SimulatedProcess {
   readonly host: string;
   readonly command: string;
   readonly maxWaitMs: number;
-  /** Whether it prompts before it creates categories. */
-  readonly hasQuestion: boolean;
   readonly startedAt: number;
   /** When it ended by itself; -1 before. */
   endedAt: number;
@@ -41,22 +32,16 @@ export interface SimulatedProcess {
   /** Whether it is killed during its next write, or while it rotates a log. */
   diesWriting: boolean;
   diesRotating: boolean;
-  /** It is not killed before this time, because it could not recover from the loss of a response that is arriving. */
-  sparedUntil: number;
   /** The end of the wait that its last 429 stated, in virtual time. */
   refusedUntil: number;
   /** Requests that may be sent as soon as there is a connection. */
   connecting: number;
   /** Requests whose first byte was sent and whose response is missing. */
   readonly inFlight: { create: number; list: number };
-  /** Creates that were sent, ended without a response, were in flight when Ctrl-C ended them, and may follow a 202 or 504. */
+  /** Creates that were sent, that ended without a response, and that the service has accepted and not processed yet. */
   creates: number;
   lost: number;
-  interrupted: number;
   owed: number;
-  readonly sentNames: Set<string>;
-  /** The categories in the last list that it received. */
-  listed: ReadonlySet<object>;
   /** Acts like Ctrl-C. */
   readonly onInterrupt: () => void;
   /** Called when it is killed. */

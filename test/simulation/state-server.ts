@@ -15,8 +15,8 @@ const SETTLED_AFTER_MS = 10_000;
 export class StateServer {
   /** Until when a machine may have missed or lost records; -1 before the first fault. */
   troubledUntil = -1;
-  /** When it last lost data; -1 before. */
-  lostAt = -1;
+  /** When it last lost data. */
+  lostAt = Number.NEGATIVE_INFINITY;
   hungUntil = 0;
   /** When it was unavailable. */
   readonly outages: { readonly from: number; readonly to: number }[] = [];

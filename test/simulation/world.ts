@@ -1,6 +1,5 @@
 // One world from one seed: machines, users, a service and faults.
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import type { Context } from '../../src/context.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { run as runProgram } from '../../src/program.ts';
@@ -17,7 +16,7 @@ import { setSurroundings } from './replaced/world.ts';
 import type { Machine, SimulatedProcess } from './scheduler.ts';
 import { Scheduler, settled } from './scheduler.ts';
 import type { Manners } from './service.ts';
-import { LATEST_AFTER_LOSS_MS, LATEST_MS, PLANS, Service } from './service.ts';
+import { KEY, PLANS, Service } from './service.ts';
 import { StateServer } from './state-server.ts';
 import { Trace } from './trace.ts';
 import type { Task, UserPlan } from './users.ts';
@@ -29,17 +28,15 @@ export type WorldPlan = ReturnType<typeof planWorld>;
 /** `lasted`: virtual milliseconds. */
 export type WorldResult = ReturnType<World['result']>;
 
-const WORDS = ['dog', 'cat', 'Tom & Jerry', 'bär', 'a very long species name', 'rabbit ', 'horse', 'no!', 'ox', '鯉'];
-const TASKS = 'import import import import edit edit both create create list if-missing if-missing list quota login';
-const FIRST_KEY = 'sk_live_first_key_0001';
+const WORDS = ['dog', 'cat', 'Tom & Jerry', 'bär', 'a very long species name', 'horse', 'ox', '鯉'];
+const TASKS = 'import import import import edit edit both create create list if-missing if-missing list'.split(' ');
+const SHORT_TASKS = 'create if-missing list list import'.split(' ');
 /** Virtual time after which every command has ended. */
 const LONGEST_MS = 14 * 86_400_000;
 const MOST_STEPS = 60_000;
 /** The time for a command to end after Ctrl-C: a create in flight and the state server get a few seconds. */
 const GRACE_MS = 8000;
-/** How long an import waits for the creates of a killed one since its last sign of life, in milliseconds. */
-const LOCK_MS = 13_000;
-const MAX_WAITS: Readonly<Record<string, number>> = { '10s': 10_000, '70s': 70_000, '5m': 300_000, '48h': 172_800_000 };
+const MAX_WAITS: Readonly<Record<string, number>> = { '10s': 10_000, '70s': 70_000, '5m': 300_000 };
 
 export function planWorld(seed: number) {
   const random = seededRandom(seed * 7919 + 1);
@@ -48,47 +45,37 @@ export function planWorld(seed: number) {
   const upTo = (count: number): number => Math.floor(random() * count);
   // In three worlds in ten only the service determines what a process must wait for, and these checks are exact.
   const isCalm = chance(0.3);
-  const machines = Array.from({ length: !isCalm && chance(0.55) ? 2 : 1 }, () => ({
+  const hasStateServer = chance(isCalm ? 0.2 : 0.5);
+  const machines = Array.from({ length: hasStateServer && !isCalm ? 2 : 1 }, () => ({
     skewMs: chance(0.5) ? 0 : upTo(120_000) - 60_000,
   }));
-  const hasStateServer = machines.length > 1 || chance(0.2);
   const causes = new Set<Cause>(['service']);
   if (chance(0.7)) causes.add('process');
-  if (!isCalm && chance(0.45)) causes.add('clock');
+  if (!isCalm && chance(0.3)) causes.add('clock');
   if (!isCalm && hasStateServer && chance(0.8)) causes.add('server');
   const manners = planService();
   const sharedFile = Array.from({ length: 3 + upTo(12) }, (_, at) => `both ${at}`);
-  // Without a state server, users of one machine may be in containers that share its files.
+  // Without a state server, users may be in containers that share the machine's files.
   const hasContainers = !hasStateServer && chance(0.5);
-  // Two users import the same file at once.
-  const isRace = !isCalm && chance(machines.length > 1 || hasContainers ? 0.5 : 0.15);
-  const count = isRace || (!isCalm && chance(0.45)) ? 2 : 1;
-  const users = Array.from({ length: count }, (_, number) => planUser(number));
+  // All users import the same file at once.
+  const isRace = !isCalm && chance(0.4);
+  const users = Array.from({ length: isCalm ? 1 : 2 + upTo(2) }, (_, number) => planUser(number));
   const rows = ['old 1', ...users.flatMap(({ tasks }) => tasks.flatMap((task) => ('names' in task ? task.names : [])))];
   const faults = drawFaults(random, rows.length, causes);
   const before = Array.from({ length: chance(0.4) ? 0 : 1 + upTo(6) }, () => pick(rows));
-  // A key that was pasted in place of a name.
-  if (chance(0.1) && !faults.some(({ kind }) => kind === 'new-key')) before.push(`pasted ${FIRST_KEY}`);
   // How long a call to the state server takes, and a connection to the service, milliseconds.
   const [serverMs, connectMs] = [pick([2, 30, 150]), pick([20, 20, 400])];
   return { seed, machines, hasStateServer, serverMs, connectMs, manners, before, users, faults };
 
   function planService(): Manners {
-    const headers = chance(0.75);
-    const retryAfter = pick(['seconds', 'seconds', 'date', 'none'] as const);
-    const drawn = PLANS[pick(['free', 'free', 'pro', 'business', 'tight', 'tight', 'tiny'] as const)];
-    // No user can wait for the end of a day that no response states.
-    const plan = headers || retryAfter !== 'none' ? drawn : { ...drawn, perDay: Number.POSITIVE_INFINITY };
+    const plan = PLANS[pick(['free', 'free', 'tight', 'tiny'] as const)];
     return {
       plan,
       usedBefore: chance(0.5) ? 0 : upTo(plan.perWindow),
       skewMs: upTo(20_000) - 10_000,
-      retryAfter,
-      headers,
+      retryAfter: pick(['seconds', 'seconds', 'date', 'none']),
+      headers: chance(0.75),
       rounds: pick(['up', 'up', 'down']),
-      alter: chance(0.75) ? 'nothing' : pick(['trim', 'cut', 'escape', 'fold']),
-      firstId: chance(0.1) ? 2n ** 53n + 1n : 1n,
-      order: pick(['oldest', 'oldest', 'newest', 'name']),
     };
   }
 
@@ -101,26 +88,20 @@ export function planWorld(seed: number) {
     const taskOf = (kind: string): Task => {
       const names = files[kind];
       if (names) return { kind: 'import', names, format: pick(['csv', 'json', 'ndjson']) };
-      if (kind === 'create') return { kind, name: `solo ${number}`, ifMissing: false };
-      // A row of the file, which its import skips: unless the service lists it under another name.
-      const name = manners.alter === 'nothing' && chance(0.7) ? pick(own) : `solo ${number}`;
-      if (kind === 'if-missing') return { kind: 'create', name, ifMissing: true };
-      return { kind: kind as 'list' | 'quota' | 'login' };
+      if (kind === 'list') return { kind };
+      const ifMissing = kind === 'if-missing';
+      // A row of the file, which its import skips.
+      return { kind: 'create', name: ifMissing && chance(0.7) ? pick(own) : `solo ${number}`, ifMissing };
     };
-    const tasks = Array.from({ length: 1 + upTo(4) }, (_, at) =>
-      taskOf(isRace && at === 0 ? 'both' : pick(TASKS.split(' '))),
-    );
-    if (chance(0.4)) tasks.push(taskOf('import'));
+    // Imports wait for each other, so in most worlds only one user has several.
+    const kinds = number === 0 || isRace ? TASKS : SHORT_TASKS;
+    const tasks = Array.from({ length: 2 + upTo(4) }, (_, at) => taskOf(isRace && at === 0 ? 'both' : pick(kinds)));
     const options = chance(0.5) ? ['--json'] : [];
-    if (chance(0.3)) options.push('--max-wait', pick(['10s', '70s', '5m']));
-    if (chance(0.2)) options.push('--quiet');
-    const startsAt = upTo(isRace ? 200 : 3000);
+    if (chance(0.3)) options.push('--max-wait', pick(Object.keys(MAX_WAITS)));
     return {
-      name: `user-${number}`,
       machine: number % machines.length,
       container: hasContainers ? number : 0,
-      startsAt,
-      atTerminal: chance(0.2),
+      startsAt: upTo(isRace ? 200 : 3000),
       options,
       tasks,
     };
@@ -144,8 +125,6 @@ class World {
   readonly #invariants: Invariants;
   readonly #expectations: Expectations;
   readonly #processes: SimulatedProcess[] = [];
-  readonly #keys = [FIRST_KEY];
-  readonly #loggedIn = new Set<Machine>();
 
   constructor(plan: WorldPlan) {
     this.#plan = plan;
@@ -154,23 +133,19 @@ class World {
     this.#scheduler = scheduler;
     const trace = new Trace(scheduler);
     this.#trace = trace;
-    this.#machines = plan.machines.map(({ skewMs }, at) => ({
-      ...{ name: `m${at}`, skewMs, jumps: [], endedAt: Number.NEGATIVE_INFINITY },
-      ...{ freeBytes: Number.POSITIVE_INFINITY, wasFull: false, diskFailed: false },
-    }));
-    const has = (kinds: RegExp): boolean => plan.faults.some(({ kind }) => kinds.test(kind));
-    const longestLateMs = has(/^(?:server|disk|kill)/) ? LATEST_AFTER_LOSS_MS : LATEST_MS;
+    this.#machines = plan.machines.map(({ skewMs }, at) => ({ name: `m${at}`, skewMs, setAt: -1 }));
     // A record and a ticket each take a call to the state server and back.
-    const service = new Service(scheduler, plan.manners, FIRST_KEY, longestLateMs, shared ? 4 * serverMs : 0);
+    const service = new Service(scheduler, plan.manners, shared ? 4 * serverMs : 0);
     this.#service = service;
-    for (const name of plan.before) service.add(name, name);
+    for (const name of plan.before) service.add(name);
     const stateServer = new StateServer(scheduler, serverMs);
     this.#stateServer = stateServer;
     const expectations = new Expectations(service, plan.before);
     this.#expectations = expectations;
+    const has = (kinds: RegExp): boolean => plan.faults.some(({ kind }) => kinds.test(kind));
     const invariants = new Invariants({
-      ...{ scheduler, service, stateServer, expectations, keys: this.#keys, shared, machines: plan.machines.length },
-      calm: plan.users.length === 1 && !has(/^(?:clock|disk|server|suspend)/),
+      ...{ scheduler, service, stateServer, expectations, shared },
+      calm: plan.users.length === 1 && !has(/^(?:clock|server|suspend)/),
       slowestMs: has(/late|slow|silent|truncated/) ? 31_000 : 0,
     });
     this.#invariants = invariants;
@@ -181,9 +156,6 @@ class World {
     const faults = new Faults(plan.faults, {
       ...{ scheduler, trace, stateServer, kill },
       running: () => this.#processes.filter(({ dead }) => !dead),
-      violate: (what) => invariants.violate(what),
-      renewKey: () => this.#renewKey(),
-      onClockSet: (machine) => this.#checkLock(machine),
       onServerLoss: () => this.#loseLocks(),
     });
     this.#faults = faults;
@@ -201,11 +173,9 @@ class World {
     const { violations } = this.#invariants;
     const violate = (what: string): void => this.#invariants.violate(what);
     for (const plan of this.#plan.users) {
-      const machine = this.#machines[plan.machine] as Machine;
       const user = new User(plan, {
-        ...{ scheduler: this.#scheduler, service: this.#service, expectations: this.#expectations, machine, violate },
+        ...{ scheduler: this.#scheduler, service: this.#service, expectations: this.#expectations, violate },
         run: (args, input) => this.#start(plan, args, input),
-        loggedIn: () => void this.#loggedIn.add(machine),
         serverIsBack: () => this.#serverIsBack(),
       });
       user.live().then(
@@ -230,22 +200,21 @@ class World {
     const { steps, now } = this.#scheduler;
     const { violations } = this.#invariants;
     for (const { what } of violations) this.#trace.add(undefined, `!!! ${what}`);
-    const { coverage } = this.#faults;
-    return { violations, trace: this.#trace.lines, coverage, steps, lasted: now, commands: this.#processes.length };
+    const { injected } = this.#faults;
+    return { violations, trace: this.#trace.lines, injected, steps, lasted: now, commands: this.#processes.length };
   }
 
   #start(user: UserPlan, args: readonly string[], input: string): Promise<Ended> {
     const machine = this.#machines[user.machine] as Machine;
-    const atTerminal = user.atTerminal && args[1] === 'import';
     return new Promise((resolve) => {
       const interrupt = new AbortController();
       const process: SimulatedProcess = {
         ...{ pid: 100 + this.#processes.length, machine, host: `${machine.name}.${user.container}` },
-        ...{ command: args[1] ?? '', hasQuestion: atTerminal },
+        command: args[1] ?? '',
         maxWaitMs: MAX_WAITS[args[args.indexOf('--max-wait') + 1] ?? ''] ?? 120_000,
-        ...{ dead: false, suspendedUntil: 0, diesWriting: false, diesRotating: false, sparedUntil: 0, refusedUntil: 0 },
-        ...{ connecting: 0, inFlight: { create: 0, list: 0 }, creates: 0, lost: 0, interrupted: 0, owed: 0 },
-        ...{ sentNames: new Set(), listed: new Set(), startedAt: this.#scheduler.now, endedAt: -1, activeAt: -1 },
+        ...{ startedAt: this.#scheduler.now, endedAt: -1, activeAt: -1, dead: false, suspendedUntil: 0 },
+        ...{ diesWriting: false, diesRotating: false, refusedUntil: 0 },
+        ...{ connecting: 0, inFlight: { create: 0, list: 0 }, creates: 0, lost: 0, owed: 0 },
         onInterrupt: () => {
           interrupt.abort(new PetstoreError('interrupted', 'interrupted', { exitCode: 130 }));
           const goesOn = (): void => this.#invariants.violate('a command goes on after Ctrl-C');
@@ -261,17 +230,15 @@ class World {
         if (hasEnded) return;
         hasEnded = true;
         process.dead = true;
-        machine.endedAt = this.#scheduler.now;
-        this.#checkLock(machine);
         if (code !== undefined) process.endedAt = this.#scheduler.now;
-        const ended = { args, code, ...output, listed: process.listed, sentNames: process.sentNames };
+        const ended = { args, code, ...output };
         const err = output.err.trim().replaceAll('\n', ' | ');
         this.#trace.add(process, `$ ${args.join(' ')} -> ${code ?? 'killed'} ${err}`);
         this.#invariants.ended(process, ended);
         this.#scheduler.after(1, undefined, () => resolve(ended));
       };
       this.#trace.add(process, `$ ${args.join(' ')}`);
-      const context = this.#contextOf(process, args, { input, atTerminal }, interrupt.signal, output);
+      const context = this.#contextOf(process, args, input, interrupt.signal, output);
       this.#scheduler.after(1, process, () => {
         runProgram(context).then(end, (error: unknown) => {
           this.#invariants.violate(`a command throws: ${(error as Error).stack}`);
@@ -284,39 +251,32 @@ class World {
   #contextOf(
     process: SimulatedProcess,
     args: readonly string[],
-    { input, atTerminal }: { readonly input: string; readonly atTerminal: boolean },
+    input: string,
     signal: AbortSignal,
     output: { out: string; err: string },
   ): Context {
     const home = join(root, process.machine.name);
-    const keyboard = new PassThrough();
     const redactor = new Redactor();
     const writer = (name: 'out' | 'err'): Context['stdout'] => ({
-      isTTY: atTerminal,
-      columns: undefined,
+      ...{ isTTY: false, columns: undefined },
       write: async (text) => {
         const whole = typeof text === 'string' ? text : Buffer.from(text).toString();
         if (process.dead) return;
         output[name] += redactor.redact(whole);
         if (name === 'err') this.#invariants.wrote(process, whole);
-        if (whole.includes('[y/N]')) this.#answer(process, keyboard);
       },
     });
-    // A user who has logged in uses the saved key.
-    const isSaved = args[0] === 'auth' || this.#loggedIn.has(process.machine);
     return {
       args,
       env: {
         ...{ HOME: home, TERM: 'dumb', PETSTORE_CONFIG_DIR: `${home}/config`, PETSTORE_STATE_DIR: `${home}/state` },
-        PETSTORE_BASE_URL: 'https://pets.example/v1',
-        ...(!isSaved && { PETSTORE_API_KEY: FIRST_KEY }),
+        ...{ PETSTORE_BASE_URL: 'https://pets.example/v1', PETSTORE_API_KEY: KEY },
         ...(this.#plan.hasStateServer && { PETSTORE_STATE_URL: 'redis://state.example:6379/0' }),
       },
       ...{ cwd: home, homeDir: home, platform: 'linux' },
       ...{ nodeVersion: '24.0.0', version: '0.0.0' },
       stdin: {
-        isTTY: atTerminal,
-        raw: keyboard as unknown as NodeJS.ReadStream,
+        isTTY: false,
         async *read() {
           yield new TextEncoder().encode(input);
         },
@@ -328,26 +288,8 @@ class World {
     };
   }
 
-  // Answers the prompt after a delay in which the list may change.
-  #answer(process: SimulatedProcess, keyboard: PassThrough): void {
-    const answer = this.#scheduler.random() < 0.9 ? 'y\n' : 'n\n';
-    this.#scheduler.after(this.#scheduler.between(300, 20_000), process, () => void keyboard.write(answer));
-  }
-
   async #serverIsBack(): Promise<void> {
     while (this.#stateServer.isDown) await this.#scheduler.sleep(1000);
-  }
-
-  #renewKey(): void {
-    const key = `sk_live_other_key_${String(this.#keys.length).padStart(4, '0')}`;
-    this.#keys.push(key);
-    this.#service.validKey = key;
-  }
-
-  // A clock that is set forward soon before or after the end of an import ends the wait of the next one for its creates.
-  #checkLock({ jumps, endedAt }: Machine): void {
-    const isSoon = jumps.some((at) => Math.abs(at - endedAt) < LOCK_MS);
-    if (isSoon && !this.#plan.hasStateServer) this.#loseLocks();
   }
 
   // Without its lock, nothing says that creates of a killed run may be on their way.

@@ -1,5 +1,5 @@
-// `node:fs` on real files in a temporary directory, one subdirectory per machine. Disks can fill up, a process can die during a
-// write or a rotation, and a dead process cannot use files.
+// `node:fs` on real files in a temporary directory, one subdirectory per machine. A process can die during a write or a rotation,
+// and a dead process cannot use files.
 import * as fs from 'node:fs';
 import { openFiles } from '../disks.ts';
 import type { SimulatedProcess } from '../scheduler.ts';
@@ -19,22 +19,13 @@ function closeFile(fd: number): void {
 
 // Always appends: the program writes only logs and new files through a descriptor.
 function write(fd: number, data: Uint8Array | string, offset = 0, length?: number): number {
-  const caller = currentProcess();
   const all = typeof data === 'string' ? Buffer.from(data) : data;
   const bytes = all.subarray(offset, offset + (typeof length === 'number' ? length : all.length));
-  const { scheduler, kill } = surroundings();
-  const isCutOff = caller?.diesWriting === true && caller.sparedUntil < scheduler.now;
-  const room = Math.min(bytes.length, caller?.machine.freeBytes ?? bytes.length);
-  const written = fs.writeSync(fd, bytes, 0, isCutOff ? Math.min(room, cut(bytes.length)) : room);
-  if (!caller) return written;
-  caller.machine.freeBytes -= written;
-  if (isCutOff) {
-    kill(caller);
-    throw new KilledError();
-  }
-  if (written < bytes.length && openFiles.get(fd)?.includes('/quota/')) caller.machine.diskFailed = true;
-  if (written === 0 && bytes.length > 0) throw Object.assign(new Error('ENOSPC: write'), { code: 'ENOSPC' });
-  return written;
+  const caller = currentProcess();
+  if (!caller?.diesWriting) return fs.writeSync(fd, bytes);
+  fs.writeSync(fd, bytes, 0, cut(bytes.length));
+  surroundings().kill(caller);
+  throw new KilledError();
 }
 
 // Often within the first two bytes: the void line that begins each write to a log.
@@ -43,21 +34,10 @@ function cut(length: number): number {
   return random() < 0.6 ? Math.floor(random() * 3) : Math.floor(random() * (length + 1));
 }
 
-function writeFile(path: string, data: string | Uint8Array, options?: { readonly mode?: number }): void {
-  const fd = openFile(path, 'w', options?.mode);
-  try {
-    // Does not report that a full disk cut the write short (docs/architecture.md, conf).
-    write(fd, data);
-  } finally {
-    closeFile(fd);
-  }
-}
-
 const replaced = {
   ...fs,
   openSync: openFile,
   writeSync: write,
-  writeFileSync: writeFile,
   // The order of names depends on the machine that runs the simulation.
   readdirSync: (path: string) => fs.readdirSync(path).sort(),
 };
@@ -72,7 +52,7 @@ function isRotation(name: string, [target, data]: readonly unknown[]): boolean {
 
 function dieNowAndThen(caller: SimulatedProcess): void {
   const { scheduler, kill } = surroundings();
-  if (caller.sparedUntil >= scheduler.now || scheduler.random() < 0.6) return;
+  if (scheduler.random() < 0.6) return;
   kill(caller);
   throw new KilledError();
 }

@@ -2,10 +2,6 @@
 import type { Transport } from '../../../src/http/types.ts';
 import { callingProcess, surroundings } from './world.ts';
 
-export function createTransport(options: {
-  readonly baseUrl: string;
-  readonly key: string;
-  readonly now: () => number;
-}): Transport {
-  return surroundings().network.connect(callingProcess(), options.key, options.now);
+export function createTransport({ now }: { readonly now: () => number }): Transport {
+  return surroundings().network.connect(callingProcess(), now);
 }
