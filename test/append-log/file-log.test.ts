@@ -63,6 +63,19 @@ test.each([4, 1])('a short write (missing bytes: %i) is an error, and every proc
   expect(open(dir).refresh()).toEqual(['one', 'three']);
 });
 
+test('a snapshot that a full disk cuts short does not become a segment', () => {
+  const dir = tempDir();
+  let full = true;
+  const isSnapshot = (bytes: Buffer): boolean => bytes.toString().startsWith('0 ');
+  const tearing = withWrite((fd, bytes, from, count) =>
+    realWrite(fd, bytes, from, full && isSnapshot(bytes) ? count - 4 : count),
+  );
+  const log = open(dir, 1, { fs: tearing });
+  expect(() => log.append('one')).toThrow(ShortWriteError);
+  full = false;
+  for (const each of [log, open(dir)]) expect(each.refresh()).toEqual(['one']);
+});
+
 test('a log whose first write was torn after one byte can be used, even if it is strict', () => {
   const dir = tempDir();
   fs.writeFileSync(join(dir, 'led.1.log'), '~');
