@@ -1,6 +1,6 @@
 // `categories import` as a process with a saved profile: interrupted, killed, concurrent, on several machines, and on a terminal.
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
@@ -104,6 +104,8 @@ test.runIf(hasPty)('an import asks with URL and count, and "no" exits with 130 w
   expect([no.code, no.cooked, listed()]).toEqual([130, true, []]);
   expect(no.screen).toContain(`Create 3 categories at ${url} (profile `);
   expect(no.screen).not.toContain('error:');
+  // No other import has waited for the answer.
+  expect(existsSync(join(first.dir, 'state', 'imports'))).toBe(false);
 });
 
 test.each([
