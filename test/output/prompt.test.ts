@@ -67,7 +67,7 @@ test.each([
   ['YES\r', true, ''],
   ['\r', false, ''],
   ['no\r', false, ''],
-  ['maybe\r', false, 'Canceled\n'],
+  ['yo\r', false, 'Canceled\n'],
 ])('a yes-or-no prompt resolves the input %j to %s and adds %j', async (typed, expected, added) => {
   const { io, type, shown } = fakeTerminal();
   const answer = askYesNo(io, 'really?');
