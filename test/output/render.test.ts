@@ -44,6 +44,10 @@ test.each([
   expect(await shown(format)).toBe(text);
 });
 
+test('a table on a terminal of unknown width is not shortened', async () => {
+  expect(await shown('table', world([], { columns: 0 }))).toBe('NAME\ndog<U+009B>\n犬\n');
+});
+
 test('JSON on a terminal is indented', async () => {
   const text = await shown('json', terminal);
   expect(text.split('\n').length).toBeGreaterThan(5);

@@ -30,16 +30,16 @@ test('reading profiles creates no directory and no file', () => {
 test.each(['000', '077'])('under umask %s a saved profile is read back, and its files are private', (umask) => {
   const before = process.umask(umask);
   onTestFinished(() => void process.umask(before));
-  openConfStore(dir).save('production', PROFILE);
-  openConfStore(dir).save('farm', PROFILE);
+  for (const name of ['production', 'farm', 'ant']) openConfStore(dir).save(name, PROFILE);
   openConfStore(dir).activate('farm');
   const store = openConfStore(dir);
   expect(store.get('production')).toEqual(PROFILE);
-  expect(store.names()).toEqual(['production', 'staging', 'sandbox', 'farm']);
+  expect(store.names()).toEqual(['production', 'staging', 'sandbox', 'ant', 'farm']);
   expect(store.active()).toBe('farm');
   if (hasModes) expect(modeOf(dir)).toBe('700');
-  expect(fs.readdirSync(dir).sort()).toEqual(['active.json', 'profile-farm.json', 'profile-production.json']);
-  for (const name of fs.readdirSync(dir)) if (hasModes) expect(modeOf(join(dir, name))).toBe('600');
+  const files = ['active.json', 'profile-ant.json', 'profile-farm.json', 'profile-production.json'];
+  expect(fs.readdirSync(dir).sort()).toEqual(files);
+  for (const name of files) if (hasModes) expect(modeOf(join(dir, name))).toBe('600');
 });
 
 test.runIf(hasModes)('a profile that others can read becomes private, and its directory keeps its mode', () => {
