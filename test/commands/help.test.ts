@@ -111,7 +111,7 @@ test.each([120, 80])('`petstore` alone fits 45 rows of %i columns', async (colum
 test.each([
   ['exit-codes', 'exitCodes', '  5    rate limited: the wait'],
   ['environment', 'environment', '  PETSTORE_API_KEY          API key; overrides'],
-] as const)('`petstore help %s` prints the topic, also as JSON', async (topic, field, text) => {
+] as const)('`petstore help %s` prints the topic as text and as JSON', async (topic, field, text) => {
   expect((await inProcess(['help', topic])).out).toContain(text);
   const { out } = await inProcess(['help', topic, '--json']);
   expect(JSON.parse(out)).toEqual({ [field]: JSON.parse(JSON.stringify(reference[field])) });

@@ -210,7 +210,7 @@ test('a request whose connection is being made when another process gets a 429 i
   expect(ledger.quota().inFlight).toBe(0);
 });
 
-test('a canceled request ends its wait for the rate limit and is not sent; one that was sent gets its response', async () => {
+test('a canceled request ends its wait for the rate limit and is not sent; a request that was sent gets its response', async () => {
   const { sender, sentAt, clock, ledger } = scripted([
     { status: 200, headers: headers(1) },
     { status: 201, ms: 500, headers: headers(0) },

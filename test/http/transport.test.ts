@@ -102,7 +102,7 @@ test('20 sequential requests use two connections, and a request after half a sec
   expect(connections()).toBe(3);
 });
 
-test('each of two connections loses at most one request if the service closes those that are used again', async () => {
+test('each of two connections loses at most one request if the service closes reused connections', async () => {
   const used = new Set<Socket>();
   const isNew = (socket: Socket): boolean => used.size < used.add(socket).size;
   const create = open((await serve((socket) => (isNew(socket) ? socket.write(CREATED) : socket.destroy()))).url);

@@ -137,7 +137,7 @@ test.each([
   ['4 s later', 4000, 9000],
   ['13 s later', 13_000, 0],
   ['an hour earlier, because the clock was set back', -3_600_000, 13_000],
-])('a run whose process has died is taken over immediately; %s, the next one waits', async (_when, ms, drainMs) => {
+])('the lock of a run whose process has died is taken over immediately; %s, the next run waits', async (_when, ms, drainMs) => {
   const { clock, acquire } = shared();
   const first = await acquire(11);
   clock.at += ms;
@@ -223,7 +223,7 @@ test('a rotation keeps the holder, its last sign of life, and the wait', () => {
   expect(rotated()).toEqual({ at: 9, drainMs: 2000 });
 });
 
-test('a run records every 3 s, until it ends, that it is alive', async () => {
+test('a run records that it is alive every 3 s, until it ends', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const { log, acquire } = shared();

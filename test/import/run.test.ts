@@ -19,7 +19,7 @@ const documentOf = async (it: FakeImport, options?: Partial<RunOptions>) => (awa
 const namesOf = (rows: readonly NewCategory[]): string[] => rows.map(({ name }) => name).sort();
 const namesAt = (it: FakeImport): string[] => namesOf(it.service.items);
 
-test('each name is created once, and rows that repeat one are skipped, with two lists and no wait', async () => {
+test('each name is created once, and rows that repeat a name are skipped, with two lists and no wait', async () => {
   const it = importOf(named('cat', 'cat', 'dog', 'dog', 'Dog'));
   it.service.add({ name: 'dog' });
   it.service.add({ name: 'dog' });

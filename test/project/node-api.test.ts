@@ -218,7 +218,7 @@ test('the Vitest example of docs/node-api.md passes in an empty directory, and l
   expect([readdirSync(project), readdirSync(home)]).toEqual([['node_modules', 'sandbox.test.ts'], []]);
 });
 
-test('the published types are those that docs/node-api.md lists, and the class of errors', () => {
+test('the package exports the types that docs/node-api.md lists, and the error class', () => {
   const types = join(BIN, '../../dist/types');
   const files = readdirSync(types, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.d.ts'));
   const exported = files.flatMap((file) =>

@@ -67,7 +67,7 @@ async function fleetOf({ server, rows = 12, onCreate }: FleetOptions = {}) {
 
 const documentOf = ({ out }: { readonly out: string }) => JSON.parse(out) as ImportDocument;
 
-test.runIf(hasSignals)('after SIGINT, an import says how to resume, and a waiting one creates the rest', async () => {
+test.runIf(hasSignals)('after SIGINT, an import prints how to resume, and a waiting import creates the rest', async () => {
   const { service, names, listed, spawn } = await fleetOf({ rows: 100 });
   service.delayMs = 240;
   const first = spawn([...IMPORT, '--concurrency', '2']);
@@ -97,7 +97,7 @@ test.runIf(hasSignals)('after SIGINT, an import says how to resume, and a waitin
   expect(listed()).toEqual(names);
 });
 
-test.runIf(hasPty)('an import asks with URL and count, and "no" exits with 130 without an error', async () => {
+test.runIf(hasPty)('an import prompts with URL and count, and "no" exits with 130 without an error', async () => {
   const { first, url, listed } = await fleetOf({ rows: 3 });
   const steps = [{ after: 'Create 3', send: 'n\r' }];
   const no = await inTerminal(first, ['categories', 'import', 'rows.csv'], { steps, columns: 120 });

@@ -28,7 +28,7 @@ const IMPORT = ['categories', 'import'];
 
 const NONE = { created: [], skipped: [], failed: [], unknown: [], pending: 0 };
 
-test('`import --json` prints one document, and another import skips the rows and warns of different descriptions', async () => {
+test('`import --json` prints one document, and another import skips the rows and warns about different descriptions', async () => {
   const { run } = shop();
   const empty = await run([...IMPORT, '-', '--json'], '[]');
   expect([empty.code, empty.err, JSON.parse(empty.out)]).toEqual([0, '', NONE]);
@@ -133,7 +133,7 @@ test('an import with an unwritable state directory exits with 9 and sends nothin
   expect(JSON.parse(err)).toMatchObject({ error: { kind: 'storage', message, hint } });
 });
 
-test('an import prints every digit of ids above 2^53, which names look alike, and no estimated time if no limit is known', async () => {
+test('an import prints every digit of ids above 2^53, names that look alike, and no estimated time if no limit is known', async () => {
   const cat = '{"id":9223372036854775001,"name":"cat"}';
   let isCreated = false;
   const { env, requests } = await serving(({ method }) => {
