@@ -28,7 +28,7 @@ export interface CheckResult {
 export interface CheckDefinition {
   readonly label: string;
   readonly test: () => CheckResult | Promise<CheckResult>;
-  /** Whether it is skipped after another such check has failed. */
+  /** Whether it is skipped after the failure of an earlier check that also has this property. */
   readonly dependsOnPrevious?: true;
   /** The labels of checks that may have failed for the same reason, which is reported once. */
   readonly uses?: readonly string[];

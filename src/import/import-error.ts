@@ -1,4 +1,4 @@
-// The errors of an import, and which of them decides its exit code. Pure.
+// The errors of an import, and which of them determines its exit code. Pure.
 import { PetstoreError } from '../errors.ts';
 import { formatCount, formatNumber } from '../format.ts';
 import { statusTraits } from '../http/retry.ts';

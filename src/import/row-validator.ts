@@ -7,7 +7,7 @@ import { formatCount, formatNumber } from '../format.ts';
 
 /** `id` is accepted because `categories list` prints it, but it is never sent. */
 const KNOWN_FIELDS = new Set(['id', 'name', 'description']);
-/** More rows need too much memory, and several days of requests. */
+/** More rows would need too much memory and several days of requests. */
 const MAX_ROWS = 500_000;
 /** The number of problems in a message; `problems` has all of them. */
 const SHOWN = 20;

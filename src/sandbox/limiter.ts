@@ -1,4 +1,4 @@
-// Rate limits per key, by plan. Pure, apart from the usage of a key, which the decision about a request updates.
+// Rate limits per key, by plan. Pure, except that the decision about a request updates the usage of its key.
 import { invalidValueError } from '../check-options.ts';
 import { parseDuration } from '../format.ts';
 

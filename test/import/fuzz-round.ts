@@ -39,7 +39,7 @@ export async function playRound(seed: number, trace: (line: string) => void = ()
   const alteration = chance(0.25) ? pick(ALTERATIONS) : undefined;
   const rejected = chance(0.2) ? pick(NAMES) : undefined;
   const [lostShare, hasFaults, hasBadLists, hasOthers] = [random() / 2, chance(0.8), chance(0.4), chance(0.3)];
-  // No early ends with changed names: the next run does not know what the ended one has found out (docs/import.md).
+  // No early ends with changed names: the next run does not know what the ended run found out (docs/import.md).
   const fates = Object.keys({ ...UNCERTAIN, ...(!alteration && EARLY_ENDS) }) as Fate[];
   let faults = hasFaults ? MOST_FAULTS : 0;
   const isFaulty = (share: number): boolean => faults > 0 && chance(share) && faults-- > 0;

@@ -137,7 +137,7 @@ test.each([
   ['4 s later', 4000, 9000],
   ['13 s later', 13_000, 0],
   ['an hour earlier, because the clock was set back', -3_600_000, 13_000],
-])('the lock of a run whose process has died is taken over immediately; %s, the next run waits', async (_when, ms, drainMs) => {
+])('a run whose process has died loses the lock immediately; %s, the next run waits', async (_when, ms, drainMs) => {
   const { clock, acquire } = shared();
   const first = await acquire(11);
   clock.at += ms;

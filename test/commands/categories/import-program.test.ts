@@ -67,7 +67,7 @@ async function fleetOf({ server, rows = 12, onCreate }: FleetOptions = {}) {
 
 const documentOf = ({ out }: { readonly out: string }) => JSON.parse(out) as ImportDocument;
 
-test.runIf(hasSignals)('after SIGINT, an import prints how to resume, and a waiting import creates the rest', async () => {
+test.runIf(hasSignals)('after SIGINT, an import prints how to resume, and a waiting one creates the rest', async () => {
   const { service, names, listed, spawn } = await fleetOf({ rows: 100 });
   service.delayMs = 240;
   const first = spawn([...IMPORT, '--concurrency', '2']);
