@@ -1,7 +1,7 @@
 // The retry decision for every result of a read and of a create.
 import { expect, test } from 'vitest';
 import type { Attempt } from '../../src/http/retry.ts';
-import { isRefusal, pauseBeforeRetry, statusTraits } from '../../src/http/retry.ts';
+import { pauseBeforeRetry, statusTraits } from '../../src/http/retry.ts';
 import type { TransportErrorReason } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 
@@ -48,11 +48,6 @@ test('the Retry-After of a 503 is never shortened, and one beyond --max-wait end
     expect(pauseBeforeRetry({ safe: true }, response(503, 4000), attempts, random)).toBeGreaterThanOrEqual(4000);
   }
   expect(pauseBeforeRetry({ safe: true }, response(503, 120_001), attempts, 0)).toBeUndefined();
-});
-
-test('a 429, or a 503 to a create, is a refusal; a 503 to a read is not', () => {
-  expect([429, 503, 500].map((status) => isRefusal({ safe: false }, status))).toEqual([true, true, false]);
-  expect([429, 503, 500].map((status) => isRefusal({ safe: true }, status))).toEqual([true, false, false]);
 });
 
 test('a 400, 409, 413 or 422 rejects the values of one create, and any other 4xx every create', () => {
