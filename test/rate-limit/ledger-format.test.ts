@@ -1,4 +1,5 @@
 // The ledger's format: all processes reduce the same records to the same state, also from a snapshot.
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { admit } from '../../src/rate-limit/admission.ts';
@@ -6,6 +7,7 @@ import type { KeyState } from '../../src/rate-limit/key-state.ts';
 import { initialState } from '../../src/rate-limit/key-state.ts';
 import { ledgerFormat } from '../../src/rate-limit/ledger-format.ts';
 import type { LedgerEvent, LedgerRecord, RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
+import { LEDGER_VERSION, RULES } from '../../src/rate-limit/rules.ts';
 import { LEASE, play, refused, START } from '../support/records.ts';
 
 // `PROPERTY_RUNS=10 npx vitest run test/rate-limit` runs ten times as many cases.
@@ -87,4 +89,12 @@ test.each([
   const before = structuredClone(state);
   ledgerFormat.apply(state, line);
   expect(state).toEqual(before);
+});
+
+// Two versions of the program with different rules would disagree about one ledger.
+const RULES_OF_VERSION: Readonly<Record<number, string>> = { 11: 'd6b839f82e433f03' };
+
+test("the rules change only together with the version in the ledger's file name", () => {
+  const hash = createHash('sha256').update(JSON.stringify(RULES)).digest('hex').slice(0, 16);
+  expect(RULES_OF_VERSION).toHaveProperty(String(LEDGER_VERSION), hash);
 });

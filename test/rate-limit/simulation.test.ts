@@ -30,17 +30,6 @@ test.each(SHAPES)(
   },
 );
 
-test('losing every sixth response causes no refusal, because requests without a response count', async () => {
-  let lost = 0;
-  for (const [seed, mode] of (['fixed', 'anchored', 'sliding', 'bucket'] as const).entries()) {
-    const run = { mode, limit: 20, windowMs: 10_000, processes: 4, workers: 3, requests: 100, lose: 1 / 6, seed };
-    const outcome = await simulate({ ...run, latencyMs: [5, 300] });
-    expect(outcome).toMatchObject({ ...noRefusal, answered: 100 });
-    lost += outcome.lost;
-  }
-  expect(lost).toBeGreaterThan(50);
-});
-
 // The moment in which two of six processes fail: the number of a request, and the response before it.
 const MOMENTS: Readonly<Record<string, Simulation['failsAt']>> = {
   'before the first response': (request) => request === 1,
@@ -83,14 +72,6 @@ test.each(Object.keys(MOMENTS).flatMap((moment) => [[moment, 'sender'] as const,
   },
 );
 
-test('two hosts without shared state have at most 12 refusals and finish within the least time + 3% + 2 s', async () => {
-  const run = { ...minute, mode: 'fixed', processes: 2, hosts: 2, workers: 8, requests: 300 } as const;
-  const outcome = await simulate(run);
-  expect(outcome).toMatchObject({ failures: [], answered: 300, insideLate: 0 });
-  expect(outcome.refused).toBeLessThanOrEqual(12);
-  expect(outcome.makespan).toBeLessThanOrEqual(4 * 60_000 * 1.03 + 2000);
-});
-
 const endsAt = Date.parse('2026-11-22T00:00:00Z');
 const daily = { limit: 100, endsAt };
 const usedUp = {
@@ -126,14 +107,7 @@ test.each([
   },
 );
 
-test('a daily limit that is reached and that no header reports causes at most one refusal per process', async () => {
-  const outcome = await simulate(usedUp);
-  expect(outcome.answered).toBe(100);
-  expect(outcome.refused).toBeLessThanOrEqual(8);
-  expect(outcome.failures).toEqual(Array(30).fill(expect.objectContaining({ kind: 'rate_limited', exitCode: 5 })));
-});
-
-test('50 random services refuse no request', async () => {
+test('50 random services, some of which lose a sixth of the responses, refuse no request', async () => {
   const service = fc.record({
     mode: fc.constantFrom('fixed' as const, 'anchored' as const, 'sliding' as const, 'bucket' as const),
     reset: fc.constantFrom('ceil' as const, 'floor' as const, 'ms' as const, 'delta' as const),
@@ -147,6 +121,7 @@ test('50 random services refuse no request', async () => {
     workers: fc.integer({ min: 1, max: 8 }),
     skewMs: fc.oneof(fc.constantFrom(0, 3_600_000, -3_600_000), fc.integer({ min: -5000, max: 5000 })),
     latencyMs: fc.constantFrom([1, 1], [5, 40], [20, 600]) as fc.Arbitrary<[number, number]>,
+    lose: fc.constantFrom(0, 0, 1 / 6),
     seed: fc.nat(),
   });
   await fc.assert(

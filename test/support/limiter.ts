@@ -16,7 +16,7 @@ export interface LimiterOptions {
   /** The limit that the headers report of two: nearest reset (default), fewest left, or smallest share left. */
   readonly reports?: 'nearest' | 'tightest' | 'share';
   readonly reset?: 'ceil' | 'floor' | 'tenths' | 'ms' | 'delta';
-  readonly retryAfter?: 'delta' | 'floor' | 'one' | 'none';
+  readonly retryAfter?: 'delta' | 'one' | 'none';
   /** Offset of the boundaries of fixed windows, in milliseconds. */
   readonly phase?: number;
 }
@@ -145,8 +145,7 @@ export class Limiter {
   #stateWait(headers: Record<string, string>, until: number, now: number): number {
     const { describes, retryAfter = 'delta' } = this.#options;
     if (retryAfter === 'none') return describes ? now : until;
-    const exact = Math.max(0, (until - now) / 1000);
-    const seconds = { delta: Math.ceil(exact), floor: Math.floor(exact), one: 1 }[retryAfter];
+    const seconds = retryAfter === 'one' ? 1 : Math.ceil(Math.max(0, until - now) / 1000);
     headers['retry-after'] = String(seconds);
     return retryAfter === 'delta' ? until : now + seconds * 1000;
   }

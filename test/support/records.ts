@@ -47,7 +47,7 @@ export function respond(state: KeyState, at: number, id: string, reading: RateLi
  *   refusal without headers that states a wait of 5 s; `name=value` changes a fact (see `factOf`).
  * - `lost a` and `unsent a` close the ticket a; `forget` clears the ledger.
  * - `is probe`, `is plain`, `is pending`, `is blocked 5000` and `is window 5000` check what is admitted; `grants 5` checks that
- *   five requests are granted.
+ *   five requests are granted; `has block.refusals=1` checks a fact of the state, or `none`.
  */
 export function play(history: string, state = initialState()): KeyState {
   for (const step of history.split(', ')) {
@@ -59,6 +59,8 @@ export function play(history: string, state = initialState()): KeyState {
     ) as Partial<RateLimitReading>;
     const response = { ok: answered(at, more), bare: bare(more), 429: refused(more) }[what];
     if (what === 'is') expect(admit(state, at), step).toEqual(admission(words));
+    else if (what === 'has')
+      for (const word of words) expect(word).toBe(`${word.split('=')[0]}=${factIn(state, word)}`);
     else if (what === 'grants') expect(grants(state, at), step).toBe(Number(words[0]));
     else if (what === 'forget') reduce(state, { kind: 'forget', at });
     for (const id of words.filter((word) => /^[a-z]/.test(word) && !word.includes('='))) {
@@ -68,6 +70,12 @@ export function play(history: string, state = initialState()): KeyState {
     }
   }
   return state;
+}
+
+// The fact that a path such as `window.limit=60` names.
+function factIn(state: KeyState, word: string): unknown {
+  const path = word.split('=')[0]?.split('.') ?? [];
+  return path.reduce<unknown>((from, name) => (from as Record<string, unknown>)[name], state) ?? 'none';
 }
 
 // A reset is given in milliseconds since START.

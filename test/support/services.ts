@@ -13,7 +13,6 @@ const refusal = (retryAfter?: number): Verdict => ({
   insideWait: undefined,
   headers: retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) },
 });
-const secondsUntil = (at: number, now: number): number => Math.ceil((at - now) / 1000);
 
 export const limiter =
   (options: LimiterOptions): MakeService =>
@@ -47,41 +46,39 @@ export const haproxy = (limit: number, periodMs: number): MakeService => {
   };
 };
 
-/** Windows of 5 s, whose limit changes after every `each` windows; by default, only Retry-After reports them. */
-export const changing = (limits: readonly number[], each: number, more: Partial<LimiterOptions> = {}): MakeService => {
+/** Windows of 5 s, whose limit changes after every `each` windows; only Retry-After reports them. */
+export const changing = (limits: readonly number[], each: number): MakeService => {
   return (startsAt) => {
-    const shared = { mode: 'fixed', windowMs: 5000, phase: startsAt, describes: 'nothing', ...more } as const;
+    const shared = { mode: 'fixed', windowMs: 5000, phase: startsAt, describes: 'nothing' } as const;
     const limiters = limits.map((limit) => new Limiter({ ...shared, limit }));
     const limiterAt = (now: number) => limiters[Math.floor((now - startsAt) / 5000 / each)] ?? limiters.at(-1);
     return { take: (now) => limiterAt(now)?.take(now) ?? ALLOWED };
   };
 };
 
-/** Rejects the requests that `isRefused` selects by their number, from 1, and the milliseconds since the start. */
+/** Rejects the requests that `isRefused` selects by their number, from 1. */
 const refusing =
-  (isRefused: (request: number, elapsed: number, draw: () => number) => boolean, retryAfter?: number): MakeService =>
-  (startsAt, seed) => {
+  (isRefused: (request: number, draw: () => number) => boolean, retryAfter?: number): MakeService =>
+  (_startsAt, seed) => {
     const draw = seededRandom(seed * 7919);
     let count = 0;
-    return { take: (now) => (isRefused(++count, now - startsAt, draw) ? refusal(retryAfter) : ALLOWED) };
+    return { take: () => (isRefused(++count, draw) ? refusal(retryAfter) : ALLOWED) };
   };
 
-/** Rejects a share of the requests at random for `forMs`. */
-export const random = (share: number, forMs: number, retryAfter?: number): MakeService =>
-  refusing((_request, elapsed, draw) => elapsed < forMs && draw() < share, retryAfter);
+/** Rejects a share of the requests at random. */
+export const random = (share: number, retryAfter?: number): MakeService =>
+  refusing((_request, draw) => draw() < share, retryAfter);
 
 export const everyOther = (retryAfter: number): MakeService => refusing((request) => request % 2 === 0, retryAfter);
 
 /** Rejects only request number `at`. */
 export const once = (at: number): MakeService => refusing((request) => request === at);
 
-export const free = refusing(() => false);
-
 /** Other clients have exhausted the quota for the first `ms`. */
 export const usedByOthers =
   (ms: number): MakeService =>
   (startsAt) => ({
-    take: (now) => (now - startsAt < ms ? refusal(secondsUntil(startsAt + ms, now)) : ALLOWED),
+    take: (now) => (now - startsAt < ms ? refusal(Math.ceil((startsAt + ms - now) / 1000)) : ALLOWED),
   });
 
 /** Serves `limit` concurrent requests, in 200 ms each. */

@@ -1,7 +1,6 @@
 // Simulates several processes and a rate-limited service in virtual time, with real ledgers in a directory.
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Clock } from '../../src/clock.ts';
 import { HttpClient } from '../../src/http/http-client.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/http/types.ts';
@@ -36,8 +35,6 @@ export interface Simulation extends LimiterOptions {
   readonly maxWaitMs?: number;
   /** The share of responses that are lost, 0 to 1; the requests are then reads and are retried. */
   readonly lose?: number;
-  /** The number of hosts, each with its own state directory, that share the processes. */
-  readonly hosts?: number;
   /** The number of machines that share a state directory, and the processes. */
   readonly machines?: number;
   /** Once it is true of a request that is about to be sent, its process and the next one stop, or one is killed. */
@@ -106,7 +103,7 @@ export async function simulate(options: Simulation) {
     new HttpClient({
       transport: transportOf(index),
       ledger: new Ledger({
-        stateDir: join(dir, String(index % (options.hosts ?? 1))),
+        stateDir: dir,
         baseUrl: 'simulation',
         key: 'simulated-key',
         clock: clockOf(index),
