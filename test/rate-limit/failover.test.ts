@@ -279,7 +279,7 @@ withServer.each(['before', 'after'])(
 withServer(
   'a block that the server lost is shared again by a machine that knows it, for as long as stated',
   async () => {
-    const [machine, other] = [new Machine(-3_600_000), new Machine()];
+    const [machine, other] = [new Machine(3_600_000), new Machine()];
     see429(machine, await machine.take());
     await machine.ledger.refresh();
     await server.command('FLUSHALL');

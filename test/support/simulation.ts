@@ -51,7 +51,7 @@ export async function simulate(options: Simulation) {
   const service: Service = options.service ?? new Limiter(options);
   let inService = 0;
   // `insideLate`: the requests inside a wait that were not in flight when the wait was stated.
-  const counts = { sent: 0, lost: 0, refused: 0, insideWait: 0, insideLate: 0, answered: 0 };
+  const counts = { sent: 0, refused: 0, insideWait: 0, insideLate: 0, answered: 0 };
   const failures: unknown[] = [];
   const [fastest, slowest] = options.latencyMs ?? [10, 10];
   const failed = new Map<number, 'killed' | 'stopped'>();
@@ -87,10 +87,7 @@ export async function simulate(options: Simulation) {
       if (verdict.delayMs) await clock.sleep(verdict.delayMs);
       inService--;
       await clock.sleep(latency / 2);
-      if (options.lose && draw() < options.lose) {
-        counts.lost++;
-        throw new TransportError('reset', true, 'lost');
-      }
+      if (options.lose && draw() < options.lose) throw new TransportError('reset', true, 'lost');
       if (failed.has(index)) return never;
       const head = { status: verdict.allowed ? 200 : 429, headers: verdict.headers, sentAt, receivedAt: clock.now() };
       how.onHead?.(head);
@@ -99,29 +96,18 @@ export async function simulate(options: Simulation) {
   });
   let makespan = 0;
   let left = options.requests;
-  const startClient = (index: number): HttpClient =>
-    new HttpClient({
-      transport: transportOf(index),
-      ledger: new Ledger({
-        stateDir: dir,
-        baseUrl: 'simulation',
-        key: 'simulated-key',
-        clock: clockOf(index),
-        liveness: {
-          self: { pid: 1000 + index, start: '1', host: machineOf(index) },
-          livenessOf: ({ pid, host }) =>
-            host === machineOf(index) && failed.get(pid - 1000) === 'killed' ? 'dead' : 'unknown',
-        },
-      }),
-      clock: clockOf(index),
-      signal: new AbortController().signal,
-      limits: {
-        maxWaitMs: options.maxWaitMs ?? 86_400_000,
-        maxRetries: options.lose ? 30 : 4,
-        timeoutMs: 30_000,
-        optionNames: { maxWait: '--max-wait', timeout: '--timeout', proxy: 'HTTPS_PROXY' },
-      },
-    });
+  const optionNames = { maxWait: '--max-wait', timeout: '--timeout', proxy: 'HTTPS_PROXY' };
+  const retries = { maxRetries: options.lose ? 30 : 4, timeoutMs: 30_000 };
+  const limits = { maxWaitMs: options.maxWaitMs ?? 86_400_000, ...retries, optionNames };
+  const startClient = (index: number): HttpClient => {
+    const clock = clockOf(index);
+    const self = { pid: 1000 + index, start: '1', host: machineOf(index) };
+    const livenessOf = ({ pid, host }: typeof self) =>
+      host === self.host && failed.get(pid - 1000) === 'killed' ? 'dead' : 'unknown';
+    const ledger = new Ledger({ stateDir: dir, baseUrl: 'test', key: 'key', clock, liveness: { self, livenessOf } });
+    const { signal } = new AbortController();
+    return new HttpClient({ transport: transportOf(index), ledger, clock, signal, limits });
+  };
   const senders = Array.from({ length: options.processes }, (_, index) => startClient(index));
   const request: HttpRequest = options.lose
     ? { method: 'GET', path: '/categories', safe: true }
