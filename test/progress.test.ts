@@ -8,11 +8,7 @@ import { world } from './support/world.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
 
-interface Options {
-  readonly json?: true;
-  readonly quiet?: true;
-  readonly verbose?: true;
-}
+type Options = Partial<ConstructorParameters<typeof Progress>[1]>;
 
 function start(options: Options = {}, place: WorldOptions = {}) {
   const clock = FakeClock.manual(NOW);

@@ -131,17 +131,6 @@ test('a rotation keeps the state and only the last two segments, private to thei
   for (const name of fs.readdirSync(dir)) expect(fs.statSync(join(dir, name)).mode & 0o777).toBe(0o600);
 });
 
-test('a process that was suspended during many rotations joins the newest segment and loses nothing', () => {
-  const dir = tempDir();
-  const suspended = open(dir, 300);
-  suspended.append('first');
-  const busy = open(dir, 300);
-  for (const record of numbered(100)) busy.append(record);
-  suspended.append('late');
-  expect(suspended.cached()).toEqual(['first', ...numbered(100), 'late']);
-  expect(busy.refresh().at(-1)).toBe('late');
-});
-
 test.each([false, true])('a log whose directory was removed joins the new one (strict: %s)', (strict) => {
   const dir = join(tempDir(), 'logs');
   const [reading, writing] = [open(dir, 1e9, { strict }), open(dir, 1e9, { strict })];

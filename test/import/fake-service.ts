@@ -84,8 +84,8 @@ export interface Item extends Category {
 export interface Script {
   /** The fate of the create number `at`, from 0. */
   fate?: (at: number, name: string) => Fate | undefined;
-  /** Called for each list with its client; may throw, or end the process by calling `kill`. */
-  onList?: (client: string, kill: () => void) => void;
+  /** Called for each list; may throw, or end the process by calling `kill`. */
+  onList?: (kill: () => void) => void;
   /** The content of the list number `at` for a process that has seen these ids. */
   show?: (all: readonly Item[], at: number, seen: ReadonlySet<Category['id']>) => readonly Item[];
   isCached?: (at: number) => boolean;
@@ -130,7 +130,7 @@ export class FakeService {
     const listFresh: Api['categories']['listFresh'] = async () => {
       await this.#delay(60);
       await alive(undefined);
-      this.script.onList?.(by, kill);
+      this.script.onList?.(kill);
       const at = this.lists++;
       const fromCache = this.script.isCached?.(at) ?? false;
       const listed = (this.script.show?.([...this.items], at, seen) ?? this.items).map(visible);

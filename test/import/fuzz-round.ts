@@ -56,7 +56,7 @@ export async function playRound(seed: number, trace: (line: string) => void = ()
     addOthers(0.05);
     return name === rejected ? 'rejected' : isFaulty(lostShare) ? pick(fates) : 'ok';
   };
-  service.script.onList = (_client, kill) => {
+  service.script.onList = (kill) => {
     addOthers(0.15);
     if (alteration || !isFaulty(0.06)) return;
     if (chance(0.5)) kill();

@@ -26,7 +26,8 @@ const options: LockOptions = { signal, pause: async () => undefined };
 const process = { pid: 1, start: '', host: 'here' };
 
 /** A log on which runs follow one another. */
-function shared(clock = new FakeClock()) {
+function shared() {
+  const clock = new FakeClock();
   const log = new MemoryLog(lockFormat);
   async function acquire(pid = 1, liveness: 'dead' | 'unknown' = 'dead', by: Clock = clock): Promise<Lock> {
     const lock = new Lock(log, by, { ...IN_MEMORY, process: { ...process, pid }, livenessOf: () => liveness });
