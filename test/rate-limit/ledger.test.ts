@@ -129,7 +129,6 @@ test('an error of the program is not reported as an error of the log', async () 
 
 test.each([
   ['before', 3_600_000],
-  ['before', 48_000],
   ['after', 86_400_000],
 ])('a block lasts as long as stated if the clock is set back %s its 429, by %i ms', async (when, ms) => {
   const machine = new Machine();

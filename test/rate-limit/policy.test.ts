@@ -1,6 +1,5 @@
 // The policy: blocks after refusals, windows and their ends, requests without a response, and the pace without headers.
 import { expect, test } from 'vitest';
-import { stillGranted } from '../../src/rate-limit/admission.ts';
 import type { KeyState } from '../../src/rate-limit/key-state.ts';
 import { initialState } from '../../src/rate-limit/key-state.ts';
 import type { RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
@@ -135,6 +134,11 @@ the minute window is not remembered as the daily one
   ${OPEN}, 0 has daily=none
 \`quota --clear\` removes blocks and windows and keeps requests in flight
   0 take a, 0 429 a, 5000 take b, 5001 forget, 5002 is pending, 5002 has block=none needsProbe=true
+a ticket allows its request for 5 s, except during a block
+  ${REFUSED}, 1099 withdraws late, 1100 allows late, 1100 withdraws early, 5001 allows late, 5002 withdraws late
+a ticket no longer allows its request once a response shows that the window is used up
+  ${OPEN} left=5, 59500 take a b, 59510 ok a left=0, 59520 withdraws b, 60999 withdraws b, 61000 allows b,
+  61001 unsent b, 61001 take probe, 61001 allows probe
 `;
 const cases = HISTORIES.trim()
   .split(/\n(?! )/)
@@ -143,21 +147,6 @@ const cases = HISTORIES.trim()
 test.each(cases)('%s', (_title, ...history) => {
   expect.hasAssertions();
   play(history.map((line) => line.trim()).join(' '));
-});
-
-test('a ticket allows its request for 5 s, except during a block', () => {
-  const state = play(REFUSED);
-  const isGranted = (id: string) => (at: number) => stillGranted(state, id, START + at);
-  expect([1099, 1100, 5001, 5002].map(isGranted('late'))).toEqual([false, true, true, false]);
-  expect(isGranted('early')(1100)).toBe(false);
-});
-
-test('a ticket no longer allows its request once a response shows that the window is used up', () => {
-  const state = play(`${OPEN} left=5, 59500 take a b, 59510 ok a left=0`);
-  const isGranted = (id: string) => (at: number) => stillGranted(state, id, START + at);
-  expect([59_520, 60_999, 61_000].map(isGranted('b'))).toEqual([false, false, true]);
-  play('59530 unsent b, 61000 take probe', state);
-  expect(isGranted('probe')(61_000)).toBe(true);
 });
 
 test(`at most ${RULES.unansweredKept} requests without a response are remembered`, () => {

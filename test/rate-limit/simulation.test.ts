@@ -9,7 +9,6 @@ const minute = { limit: 60, windowMs: 60_000 };
 const noRefusal = { refused: 0, insideWait: 0, failures: [] };
 
 const SHAPES = [
-  ['fixed', 1, 8, 'ceil', 0],
   ['fixed', 8, 8, 'floor', 3_600_000],
   ['fixed', 8, 8, 'ceil', 700],
   ['anchored', 8, 8, 'ms', -3_600_000],

@@ -1,7 +1,7 @@
 // Ledger records for tests: sequences of tickets and responses, reduced to a state.
 import { expect } from 'vitest';
 import type { Admission } from '../../src/rate-limit/admission.ts';
-import { admit } from '../../src/rate-limit/admission.ts';
+import { admit, stillGranted } from '../../src/rate-limit/admission.ts';
 import type { KeyState } from '../../src/rate-limit/key-state.ts';
 import { initialState } from '../../src/rate-limit/key-state.ts';
 import type { RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
@@ -47,7 +47,8 @@ export function respond(state: KeyState, at: number, id: string, reading: RateLi
  *   refusal without headers that states a wait of 5 s; `name=value` changes a fact (see `factOf`).
  * - `lost a` and `unsent a` close the ticket a; `forget` clears the ledger.
  * - `is probe`, `is plain`, `is pending`, `is blocked 5000` and `is window 5000` check what is admitted; `grants 5` checks that
- *   five requests are granted; `has block.refusals=1` checks a fact of the state, or `none`.
+ *   five requests are granted; `allows a` and `withdraws a` check whether the ticket a is still granted;
+ *   `has block.refusals=1` checks a fact of the state, or `none`.
  */
 export function play(history: string, state = initialState()): KeyState {
   for (const step of history.split(', ')) {
@@ -65,6 +66,7 @@ export function play(history: string, state = initialState()): KeyState {
     else if (what === 'forget') reduce(state, { kind: 'forget', at });
     for (const id of words.filter((word) => /^[a-z]/.test(word) && !word.includes('='))) {
       if (what === 'take') ticket(state, at, id);
+      else if (/allows|withdraws/.test(what)) expect(stillGranted(state, id, at), step).toBe(what === 'allows');
       else if (response) respond(state, at, id, response);
       else if (/lost|unsent/.test(what)) reduce(state, { kind: what as 'unsent' | 'lost', at, id });
     }
