@@ -6,7 +6,7 @@ import { FakeService } from './fake-service.ts';
 
 const list = (...names: string[]): Category[] => names.map((name, at) => ({ id: at + 1, name }));
 
-test('ids of nineteen digits are compared exactly, and a cached list makes no category known', async () => {
+test('ids of nineteen digits are compared exactly, and a cached list does not count as seen', async () => {
   const it = new FakeService();
   it.items.push({ id: 9223372036854775806n, name: 'dog', sent: 'dog', by: 'before' });
   const options = { categories: it.client().api, pause: async () => undefined };

@@ -32,7 +32,7 @@ const pets: readonly Row[] = [
   { id: '4', name: 'a name that is rather long for a name' },
 ];
 
-test('an id in a table keeps every digit if half of the terminal suffices', () => {
+test('an id in a table keeps every digit if half of the width suffices', () => {
   expect(draw(pets, 40)).toContain('9223372036854775807');
 });
 
