@@ -206,14 +206,16 @@ test('clients of one key share a rate limit that is kept in memory, until the la
   expect(open(options).quota().remaining).toBeNull();
 });
 
-test('with stateDir null an unavailable state server is a warning that the rate limit is kept in memory', async () => {
+test('with stateDir null an unavailable state server is a warning that the rate limit is not shared', async () => {
   const warnings: string[] = [];
   const onWarning = (text: string): void => void warnings.push(text);
   const { baseUrl } = await sandboxOf();
   const client = open({ baseUrl, stateDir: null, stateUrl: 'redis://127.0.0.1:1', onWarning });
   expect(await client.categories.list()).toEqual([]);
   const reason = 'connection refused';
-  expect(warnings).toEqual([`cannot use state server 127.0.0.1:1 (${reason}); the rate limit is kept in memory`]);
+  expect(warnings).toEqual([
+    `cannot use state server 127.0.0.1:1 (${reason}); the rate limit is not shared with other processes`,
+  ]);
 });
 
 test('onWait is called for a wait for the rate limit, which an abort ends, and for one before a retry', async () => {

@@ -12,7 +12,7 @@ import { isAhead, reduce } from './policy.ts';
 
 export interface LedgerLogOptions extends MachineLogOptions {
   readonly clock: Clock;
-  /** Opens the log on a state server; `onReset` is its option. */
+  /** Opens the log on a state server; `onReset` is an option of the log. */
   readonly openServerLog?: (onReset: (before: KeyState, now: number) => void) => StreamLog<KeyState>;
 }
 
@@ -23,7 +23,7 @@ export class LedgerLog {
   readonly #server: StreamLog<KeyState> | undefined;
   /** Opened when it is first used. */
   #machine: MachineLog | undefined;
-  /** The log in use, one of these two: it gets each record. */
+  /** The log in use, one of these two, which receives each record. */
   #inUse: StreamLog<KeyState> | MachineLog;
   /** Records on their way to the server. */
   readonly #pending = new Map<Promise<void>, LedgerEvent>();
@@ -75,7 +75,7 @@ export class LedgerLog {
    */
   async refresh(): Promise<void> {
     await Promise.all([this.#call((log) => log.refresh()), this.#written()]);
-    // Once a clock was set back, earlier records are in the future and are forgotten.
+    // After a clock was set back, earlier records are in the future and are forgotten.
     if (isAhead(this.cached(), this.now)) this.appendInBackground({ kind: 'clock' });
   }
 
@@ -84,7 +84,7 @@ export class LedgerLog {
     await this.#call((log) => log.append(this.#lineOf(event)));
   }
 
-  /** Writes to a file at once, and to a server in the background. */
+  /** Writes to a file immediately, and to a server in the background. */
   appendInBackground(event: LedgerEvent): void {
     if (!this.serverInUse) {
       this.#inUse.append(this.#lineOf(event));
@@ -97,7 +97,7 @@ export class LedgerLog {
     this.#pending.set(writing, event);
   }
 
-  /** Writes what the server does not know yet, a block too; later outages are not reported. */
+  /** Writes what the server does not know yet, including a block; later outages are not reported. */
   async finish(): Promise<void> {
     this.#warnsOfOutage = false;
     await this.#written();
@@ -111,7 +111,7 @@ export class LedgerLog {
     if (this.#options.clock.monotonic() >= this.#retryServerAt) void this.#returnToServer();
   }
 
-  // Calls the log in use, and if that is the server and it fails, the log that is used instead.
+  // Calls the log in use or, if that is the server and it fails, the log that replaces it.
   async #call(call: (log: Log<KeyState>) => unknown): Promise<void> {
     for (;;) {
       const server = this.serverInUse?.server;
@@ -130,7 +130,7 @@ export class LedgerLog {
     // A concurrent call has left it.
     if (!this.serverInUse) return;
     const { clock, stateDir, onWarning } = this.#options;
-    const scope = stateDir === null ? 'kept in memory' : 'shared only on this machine';
+    const scope = stateDir === null ? 'not shared with other processes' : 'shared only on this machine';
     if (this.#warnsOfOutage) onWarning?.(`cannot use state server ${name} (${reason}); the rate limit is ${scope}`);
     this.#warnsOfOutage = false;
     this.#retryServerAt = clock.monotonic() + RETRY_SERVER_MS;
@@ -141,7 +141,7 @@ export class LedgerLog {
     if (!this.#server || this.serverInUse) return;
     this.#retryServerAt = this.#options.clock.monotonic() + RETRY_SERVER_MS;
     try {
-      // A server that only answers reads is of no use, so write a record that has no effect.
+      // A server that responds only to reads is of no use, so write a record that has no effect.
       await this.#server.append(this.#lineOf({ kind: 'unsent', id: '' }));
     } catch {
       return;
@@ -156,7 +156,7 @@ export class LedgerLog {
     this.#copyBlock(before, now);
   }
 
-  // Adds the rest of a block of another log, whose time is `now`, to the log in use, as a refusal that states it.
+  // Adds the rest of a block of another log, whose time is `now`, to the log in use, as a refusal that states this wait.
   #copyBlock({ block, time }: KeyState, now: number): void {
     // If the clock was set back, the time of the last record bounds the rest.
     const waitMs = (block?.until ?? 0) - Math.max(now, time);
