@@ -25,12 +25,12 @@ export function admit(state: KeyState, now: number): Admission {
   return state.window ? admitTo(state.window, awaited.length, unansweredCount(state, t)) : GRANTED;
 }
 
-// What is left is unknown: at the start, after a refusal, and after a reset.
+// The remaining quota is unknown at the start, after a refusal, and after a reset.
 function isProbeDue({ needsProbe, window }: KeyState, t: number): boolean {
   return needsProbe || (window !== undefined && t >= windowEnd(window));
 }
 
-// Late requests may count in the next window, so the probe and they must fit into it.
+// Late requests may count in the next window, so the probe and these requests must fit into it.
 function fitsBesideProbe({ window }: KeyState, awaited: number): boolean {
   return awaited < (window?.limit ?? 1);
 }
@@ -40,7 +40,7 @@ function mostInFlight({ window, concurrency, hasHiddenLimit }: KeyState): number
   return window && !hasHiddenLimit ? Number.POSITIVE_INFINITY : Math.floor(concurrency);
 }
 
-// The requests without a response that may have counted: lost ones, and overdue ones, which nobody waits for any more.
+// The requests without a response that may have counted: lost ones, and overdue ones, which no process waits for any more.
 function unansweredCount({ tickets, unanswered, countedUntil }: KeyState, t: number): number {
   const overdue = Object.values(tickets).map(({ overdueAt }) => overdueAt);
   const lostAt = [...unanswered, ...overdue.filter((at) => t > at)];
@@ -56,11 +56,11 @@ function admitTo(window: Window, awaited: number, unanswered: number): Admission
   return { granted: false, reason: 'window', until: windowEnd(window) };
 }
 
-/** Whether a ticket still allows its request now: not during a block, in a window that was used up since, or when overdue. */
-export function stillGranted(state: KeyState, id: string, now: number): boolean {
+/** Whether a ticket still allows its request now: not during a block, in a window that has been exhausted since, or when overdue. */
+export function isStillGranted(state: KeyState, id: string, now: number): boolean {
   const t = Math.max(now, state.time);
   const ticket = state.tickets[id];
-  // Others no longer wait for an overdue request, so it might be one too many.
+  // Others no longer wait for an overdue request, so sending it might exceed the limit.
   if (ticket === undefined || t > ticket.overdueAt || activeBlock(state, t)) return false;
   const { window } = state;
   const isUsedUp = window?.remaining === 0 && t < windowEnd(window);

@@ -5,13 +5,13 @@ import { RULES } from './rules.ts';
 
 type Refusal = RecordOf<'response'>;
 
-/** @param before the block of the refusal before, unless a request has succeeded since */
+/** @param before the block of the previous refusal, unless a request has succeeded since */
 export function beginBlock(before: Block | undefined, refusal: Refusal, { time, seq }: KeyState): Block {
   const refusals = (before?.refusals ?? 0) + 1;
   return { ...blockEnd(refusal, refusals, time), since: time, refusals, seq };
 }
 
-/** A refusal together with others can make the wait longer, but does not double the backoff. */
+/** A refusal together with others can lengthen the wait, but does not double the backoff. */
 export function extendBlock(block: Block, refusal: Refusal, { time, seq }: KeyState): Block {
   const end = blockEnd(refusal, 1, time);
   return end.until > block.until ? { ...block, ...end, seq } : block;

@@ -6,9 +6,9 @@ export interface Ticket {
   /** The number of its record, which orders requests and responses. */
   readonly seq: number;
   readonly at: number;
-  /** Until then its request may be sent, and other requests wait for its response. */
+  /** Until then, its request may be sent, and other requests wait for its response. */
   readonly overdueAt: number;
-  /** Until then its response may arrive. */
+  /** Until then, its response may arrive. */
   readonly expires: number;
   readonly holder: ProcessRef;
   /** Whether it was sent alone, to learn the remaining quota. */
@@ -27,12 +27,12 @@ export interface Window {
   readonly seq: number;
 }
 
-/** Before `until` no request is sent. */
+/** Before `until`, no request is sent. */
 export interface Block {
   readonly until: number;
   readonly reason: BlockReason;
   readonly since: number;
-  /** Consecutive ones: refusals of requests in flight together count as one. */
+  /** Consecutive refusals; those of requests in flight together count as one. */
   readonly refusals: number;
   /** The number of the record that began or last extended it. */
   readonly seq: number;
@@ -46,7 +46,7 @@ export interface KeyState {
   tickets: Record<string, Ticket>;
   /** When requests were lost: each counts until the response to a request that was sent later shows the remaining quota. */
   unanswered: number[];
-  /** When the last request was sent whose response showed the remaining quota, which includes all requests lost before. */
+  /** When the last request whose response showed the remaining quota was sent; this quota includes all requests lost before. */
   countedUntil: number;
   window?: Window | undefined;
   /** The last window whose reset was more than an hour ahead: the daily one, for display only. */
@@ -54,9 +54,9 @@ export interface KeyState {
   block?: Block | undefined;
   /** Whether no request has succeeded since the start or the last refusal, so the remaining quota is unknown. */
   needsProbe: boolean;
-  /** The most requests in flight at once; its whole part counts. */
+  /** The maximum number of requests in flight; only the integer part counts. */
   concurrency: number;
-  /** Whether a request was ever refused although no window explains it: from then on, an open window does not suffice. */
+  /** Whether no window explained a refusal: from then on, an open window alone does not permit a request. */
   hasHiddenLimit: boolean;
 }
 
@@ -71,7 +71,7 @@ export function activeBlock({ block }: KeyState, t: number): Block | undefined {
   return block && t < block.until ? block : undefined;
 }
 
-/** Whether a request was sent after the record of number `seq`; false if its ticket had expired or is in another log. */
+/** Whether a request was sent after record number `seq`; false if its ticket had expired or is in another log. */
 export function isSentAfter({ seq }: { readonly seq: number }, ticket: Ticket | undefined): boolean {
   return ticket !== undefined && ticket.seq > seq;
 }

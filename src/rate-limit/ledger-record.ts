@@ -27,7 +27,7 @@ export type LedgerEvent =
       /** A random number from 0 to 999, recorded so that all processes compute the same jitter. */
       readonly jitterDraw: number;
     }
-  /** The end of a ticket without a response: nothing was sent, or the service may have seen the request. */
+  /** How a ticket ended without a response: nothing was sent, or the service may have seen the request. */
   | { readonly kind: 'unsent' | 'lost'; readonly id: string }
   | { readonly kind: 'clock' }
   | { readonly kind: 'forget' };

@@ -163,7 +163,7 @@ withServer('machines whose clocks differ by a minute share tickets and windows',
   one.see(first, 1);
   await one.ledger.refresh();
   const second = await two.take();
-  expect(two.ledger.stillGranted(second)).toBe(true);
+  expect(two.ledger.isStillGranted(second)).toBe(true);
   expect(await one.ledger.acquire(30_000)).toMatchObject({ granted: false, reason: 'pending' });
 });
 
@@ -173,7 +173,7 @@ withServer('a 429 on one machine invalidates a ticket that another machine holds
   one.see(mine, 0, refused);
   await one.ledger.refresh();
   await two.ledger.refresh();
-  expect(two.ledger.stillGranted(theirs)).toBe(false);
+  expect(two.ledger.isStillGranted(theirs)).toBe(false);
   two.ledger.release(theirs, 'unsent');
   expect(await two.ledger.acquire(30_000)).toMatchObject(BLOCKED);
   expect(two.ledger.quota()).toMatchObject({ shared: true, stateServer: `127.0.0.1:${server.port}` });
@@ -182,18 +182,18 @@ withServer('a 429 on one machine invalidates a ticket that another machine holds
 withServer('a ticket is not confirmed if the state is older than 1.5 s', async () => {
   const machine = new Machine();
   const ticket = await machine.take();
-  expect(machine.ledger.stillGranted(ticket)).toBe(true);
+  expect(machine.ledger.isStillGranted(ticket)).toBe(true);
   await machine.clock.advance(1600);
-  expect(machine.ledger.stillGranted(ticket)).toBe(false);
+  expect(machine.ledger.isStillGranted(ticket)).toBe(false);
   await machine.ledger.refresh();
-  expect(machine.ledger.stillGranted(ticket)).toBe(true);
+  expect(machine.ledger.isStillGranted(ticket)).toBe(true);
 });
 
 withServer('a server that never responded is tried once and causes one warning', async () => {
   await server.kill();
   const machine = new Machine();
   const ticket = await machine.take();
-  expect(machine.ledger.stillGranted(ticket)).toBe(true);
+  expect(machine.ledger.isStillGranted(ticket)).toBe(true);
   machine.see(ticket, 2);
   expect(machine.ledger.quota()).toMatchObject({ remaining: 2 });
   await machine.take();
@@ -264,11 +264,11 @@ withServer.each(['before', 'after'])(
     await other.ledger.refresh();
     await server.kill();
     const alone = await machine.outlasting(machine.take());
-    expect(machine.ledger.stillGranted(alone)).toBe(true);
+    expect(machine.ledger.isStillGranted(alone)).toBe(true);
     if (when === 'before') see429(machine, alone);
     await server.start();
     await machine.untilBack();
-    expect(machine.ledger.stillGranted(alone)).toBe(false);
+    expect(machine.ledger.isStillGranted(alone)).toBe(false);
     if (when === 'after') see429(machine, alone);
     await machine.ledger.refresh();
     await other.outlasting(other.ledger.refresh());

@@ -1,4 +1,4 @@
-// The ledger's format: all processes reduce the same records to the same state, also from a snapshot.
+// The ledger's format: all processes reduce the same records to the same state, even from a snapshot.
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -120,7 +120,7 @@ test('a disk that fills up after a 429 causes one warning, and blocks and ticket
   expect(closeSync).toHaveBeenCalledOnce();
 });
 
-test('an error of the program is not reported as an error of the log', async () => {
+test('a bug is not reported as an error of the log', async () => {
   const machine = new Machine();
   const broken = { ...machine.response(), waitMs: 1n } as unknown as RateLimitReading;
   expect(() => machine.open().observe('ticket', broken)).toThrow(TypeError);
@@ -145,7 +145,7 @@ test.each([
   await take(ledger);
 });
 
-test('a new ledger removes those that were not used for 48 hours, and no others', async () => {
+test('a new ledger removes ledgers that were not used for 48 hours, and no others', async () => {
   const machine = new Machine();
   const path = (key: string): string => join(machine.dir, 'quota', ledgerName({ baseUrl: BASE_URL, key }));
   const unusedFor = (hours: number, file: string): void => {

@@ -1,4 +1,4 @@
-// The cost of refusals in virtual time, behind services and limiters as found in the wild.
+// The cost of refusals in virtual time, behind models of real services and limiters.
 import { expect, test } from 'vitest';
 import type { MakeService } from '../support/services.ts';
 import * as services from '../support/services.ts';
@@ -46,7 +46,7 @@ const describesAnother = windows(20, 60_000, { retryAfter: 'delta', describes: '
 const roundsDown = limiter({ mode: 'fixed', reset: 'floor', limit: 20, windowMs: 5000 });
 
 const ROWS: readonly Row[] = [
-  [REFUSING, 'used up by others for 58 s; xargs', 60, usedByOthers(58_000), { atMost: 1.2, shape: XARGS }],
+  [REFUSING, 'exhausted by others for 58 s; xargs', 60, usedByOthers(58_000), { atMost: 1.2, shape: XARGS }],
   [REFUSING, 'one refusal in mid-run, nothing stated', 100, once(50)],
   [REFUSING, 'every other create refused, 1 s stated', 60, everyOther(1)],
   [REFUSING, '20% refused at random, 1 s stated', 60, random(0.2, 1)],

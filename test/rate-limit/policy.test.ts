@@ -65,7 +65,7 @@ const exhausted = (at: number, id: string, ms: number): string =>
 const HISTORIES = `
 a 429 that states its reset blocks until the reset has certainly passed
   0 take a, ${exhausted(0, 'a', 5000)}, 0 is blocked 6000, 0 has block.reason=reset
-refusals of requests that were in flight together count as one, and the latest end holds
+refusals of requests that were in flight together count as one, and the latest end applies
   ${OPEN}, 1 take a b c, 20 429 a wait=8000, 21 429 b wait=7000, 22 429 c wait=1000, 23 is blocked 8020,
   23 has block.refusals=1 block.reason=retry_after
 a late refusal that states nothing does not prolong the doubled wait after a later one
@@ -98,7 +98,7 @@ late responses can only reduce what is left of a window, and make its reset late
   15 lost n14-0 n14-1 n14-2, 16 is window 62000
 a response that took long does not restore quota, although its reset seems to be later
   ${OPEN} left=9, 1 take slow, 2 take next, 10 ok next left=7, 4001 ok slow left=8 reset=63900, 4002 grants 7
-a response of the next window replaces a window that is used up, although both requests were in flight together
+a response of the next window replaces an exhausted window, although both requests were in flight together
   ${OPEN} left=2 reset=10000, 1 take a b, 2 ok a left=0 reset=10000, 10500 ok b left=50 reset=70000, 10501 grants 50
 the response to a request whose ticket has expired does not restore quota
   ${OPEN} left=3, 10 ok x left=50 reset=63000, 11 grants 3
@@ -117,13 +117,13 @@ an overdue request that a later response includes does not count again once its 
 the response to a request is awaited for 5 s, and then it counts as a request without a response
   ${OPEN} left=1 limit=2, 1 take a, 5001 is pending, 5002 is window 61000,
   ${2 + LEASE} unsent x, ${2 + LEASE} is window 61000
-a window ends one unit of its reset after the reset, and then one probe is sent and opens the next
+a window ends one second after its reset, and then one probe is sent and opens the next
   ${OPEN} left=0, 60999 is window 61000, 61000 is probe, 61000 take probe, 61010 ok probe reset=121000, 61020 grants 59
 the probe after a reset waits until it and the late requests fit into the new window
   ${OPEN} limit=1 left=1, 59000 take late, 61500 is pending
-without a reported limit the probe after a block waits for late requests
+without a reported limit, the probe after a block waits for late requests
   ${BARE}, 1 take early late, 10 429 early wait=1000, 1010 is pending, 1020 lost late, 1020 is probe
-a used-up window is reported immediately even if a request is in flight
+an exhausted window is reported immediately even if a request is in flight
   ${OPEN} left=2, 1 take a b, 10 ok b left=0, 20 is window 61000
 a late response of the previous window changes nothing
   ${OPEN} reset=10000, 9000 take late, 11500 take next, 11600 ok next left=0 reset=70000,
@@ -174,7 +174,7 @@ function rounds(state: KeyState, count: number, from = 10): number[] {
   });
 }
 
-test('without headers concurrency starts at one and grows by one request for each round of successes', () => {
+test('without headers, concurrency starts at one and grows by one request for each round of successes', () => {
   expect(rounds(play(BARE), 5)).toEqual([2, 2, 3, 4, 5]);
 });
 
@@ -187,7 +187,7 @@ test('an unexplained refusal halves the requests in flight, which then grow by a
   expect(rounds(state, 10, 1320)).toEqual([4, 4, 4, 4, 4, 4, 4, 4, 4, 5]);
 });
 
-test('a refusal that an open window does not explain halves the requests in flight, too', () => {
+test('a refusal that an open window does not explain halves the requests in flight', () => {
   const state = play(OPEN);
   for (let id = 0; id < 40; id++) play(`1 take x${id}, 2 ok x${id}`, state);
   play('3 take a b c d e f g h, 10 429 a wait=1000, 20 lost b c d e f g h, 1010 take probe, 1020 ok probe', state);

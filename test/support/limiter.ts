@@ -9,7 +9,7 @@ export interface LimiterOptions {
   readonly burst?: number;
   /** True if rejected requests count in a sliding window, as in a stick table of HAProxy. */
   readonly countsRefused?: boolean;
-  /** The X-RateLimit headers report this limit (default), nothing, or another limit with plenty left. */
+  /** The X-RateLimit headers report this limit (default), nothing, or another limit with many requests left. */
   readonly describes?: 'limit' | 'nothing' | 'other';
   /** A second limit, which applies until `endsAt`. */
   readonly daily?: { readonly limit: number; readonly endsAt: number };

@@ -37,7 +37,7 @@ export interface Simulation extends LimiterOptions {
   readonly lose?: number;
   /** The number of machines that share a state directory, and the processes. */
   readonly machines?: number;
-  /** Once it is true of a request that is about to be sent, its process and the next one stop, or one is killed. */
+  /** Once it returns true for a request that is about to be sent, its process and the next one stop, or one is killed. */
   readonly failsAt?: (request: number, last: Verdict | undefined) => boolean;
   /** Which of the two is killed; the other one is stopped, as by SIGSTOP. */
   readonly killed?: 'sender' | 'next';
