@@ -13,7 +13,7 @@ export function withoutChecksum(text: string): string | undefined {
 }
 
 /** Returns undefined if the text is not valid JSON. */
-export function parseJson(text: string): unknown {
+export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** How long a log is kept after its last use, in milliseconds. */
-export const UNUSED_MS = 48 * 3_600_000;
+export const RETENTION_MS = 48 * 3_600_000;
 
 /**
  * Creates an absolute directory and its parents with mode 0700. Node's `recursive: true` never returns if a parent exists
@@ -21,13 +21,13 @@ export function mkdirp(dir: string): void {
 }
 
 /**
- * Creates the directory of a log, and removes directories beside it that were not used for UNUSED_MS.
+ * Creates the directory of a log, and removes directories beside it that were not used for RETENTION_MS.
  * @throws file system errors unchanged
  */
-export function mkdirSwept(dir: string): void {
+export function mkdirAndPrune(dir: string): void {
   if (existsSync(dir)) return;
   mkdirp(dir);
-  const oldest = statSync(dir).mtimeMs - UNUSED_MS;
+  const oldest = statSync(dir).mtimeMs - RETENTION_MS;
   for (const name of readdirSync(dirname(dir))) removeUnused(join(dirname(dir), name), oldest);
 }
 

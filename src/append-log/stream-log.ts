@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Log, LogFormat } from './log.ts';
-import { parseJson, withChecksum, withoutChecksum } from './log.ts';
+import { tryParseJson, withChecksum, withoutChecksum } from './log.ts';
 import { ServerClock } from './server-clock.ts';
 import type { Reply, StateServer } from './state-server.ts';
 import { DATA_LOST, StateServerError, UNKNOWN_REPLY } from './state-server-error.ts';
@@ -184,7 +184,7 @@ export class StreamLog<State> implements Log<State> {
       return;
     }
     this.#state = this.#format.initial();
-    const records = parseJson(record);
+    const records = tryParseJson(record);
     if (!Array.isArray(records)) return;
     for (const one of records) this.#format.apply(this.#state, String(one));
   }

@@ -145,7 +145,7 @@ export class HttpClient {
       ledger.observe(ticket, seen);
     };
     const beforeSend = (): void => {
-      if (stop.aborted || !ledger.stillGranted(ticket)) throw WITHDRAWN;
+      if (stop.aborted || !ledger.isStillGranted(ticket)) throw WITHDRAWN;
       request.beforeSend?.();
     };
     this.#inFlight++;

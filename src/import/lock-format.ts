@@ -1,6 +1,6 @@
 // The records of a lock, and the state to which they reduce. An unknown record is ignored: another program or version has written it.
 import type { LogFormat } from '../append-log/log.ts';
-import { isObject, parseJson } from '../append-log/log.ts';
+import { isObject, tryParseJson } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 
 /** Part of the lock's name, so that no version reads the records of another one. */
@@ -46,7 +46,7 @@ export function revisionOf({ holder, at }: LockState): string {
 export const lockFormat: LogFormat<LockState> = {
   initial: () => ({ at: 0, drainMs: 0 }),
   apply(state, text, serverTime) {
-    const record = parseJson(text);
+    const record = tryParseJson(text);
     if (isSnapshot(record)) Object.assign(state, record.state);
     else if (isRunRecord(record)) reduce(state, record, serverTime ?? record.at);
   },

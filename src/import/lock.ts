@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
 import type { Log } from '../append-log/log.ts';
-import { mkdirSwept, UNUSED_MS } from '../append-log/mkdirp.ts';
+import { mkdirAndPrune, RETENTION_MS } from '../append-log/mkdirp.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 import { currentProcess, livenessOf } from '../append-log/process-liveness.ts';
 import type { StateServer } from '../append-log/state-server.ts';
@@ -215,7 +215,7 @@ export async function openLock(identity: string, { server, stateDir, clock }: Lo
   if (server) {
     const { StreamLog } = await import('../append-log/stream-log.ts');
     const key = `petstore:{${hash}}:import-${LOCK_VERSION}`;
-    const limits = { ttlMs: UNUSED_MS, rotateAt: ROTATE_AT_RECORDS, freshMs: CONFIRMED_WITHIN_MS };
+    const limits = { ttlMs: RETENTION_MS, rotateAt: ROTATE_AT_RECORDS, freshMs: CONFIRMED_WITHIN_MS };
     const log = new StreamLog(lockFormat, { server, key, clock, ...limits });
     return new Lock(log, clock, { ...processes, isOnServer: true, toError: (error) => server.toPetstoreError(error) });
   }
@@ -224,7 +224,7 @@ export async function openLock(identity: string, { server, stateDir, clock }: Lo
     isSystemError(error) ? storageError(error, 'lock the import in', dir, 'PETSTORE_STATE_DIR') : error;
   try {
     const file = { dir: join(dir, hash), name: `lock-${LOCK_VERSION}`, rotateAtBytes: ROTATE_AT_BYTES };
-    mkdirSwept(file.dir);
+    mkdirAndPrune(file.dir);
     return new Lock(new FileLog(lockFormat, file), clock, { ...processes, isOnServer: false, toError });
   } catch (error) {
     throw toError(error);

@@ -1,6 +1,6 @@
 // The ledger's records as lines of JSON. An unknown record is ignored.
 import type { LogFormat } from '../append-log/log.ts';
-import { isObject, parseJson } from '../append-log/log.ts';
+import { isObject, tryParseJson } from '../append-log/log.ts';
 import type { KeyState } from './key-state.ts';
 import { initialState } from './key-state.ts';
 import type { LedgerRecord } from './ledger-record.ts';
@@ -11,7 +11,7 @@ const KINDS = new Set<unknown>(['ticket', 'response', 'unsent', 'lost', 'clock',
 export const ledgerFormat: LogFormat<KeyState> = {
   initial: initialState,
   apply(state, text, at) {
-    const record = parseJson(text);
+    const record = tryParseJson(text);
     if (!isObject(record)) return;
     if (record['kind'] === 'snapshot') Object.assign(state, record['state']);
     else if (isRecord(record)) reduce(state, at === undefined ? record : { ...record, at });
@@ -19,7 +19,7 @@ export const ledgerFormat: LogFormat<KeyState> = {
   snapshot: (state) => [JSON.stringify({ kind: 'snapshot', state })],
 };
 
-// The log has checked that petstore wrote it, and the version in the name of the log says in which format.
+// The log has checked that petstore wrote the record, and the version in the log's name identifies the format.
 function isRecord(value: Readonly<Record<string, unknown>>): value is LedgerRecord {
   return KINDS.has(value['kind']) && Number.isFinite(value['at']);
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 import { currentProcess, livenessOf } from '../append-log/process-liveness.ts';
 import type { Admission, Denied } from './admission.ts';
-import { admit, PENDING, stillGranted } from './admission.ts';
+import { admit, isStillGranted, PENDING } from './admission.ts';
 import type { LedgerLogOptions } from './ledger-log.ts';
 import { LedgerLog } from './ledger-log.ts';
 import type { RateLimitReading } from './ledger-record.ts';
@@ -44,7 +44,7 @@ export class Ledger {
       const ticket = randomBytes(9).toString('base64url');
       const leaseMs = timeoutMs + RULES.leaseMarginMs;
       await this.#log.append({ kind: 'ticket', id: ticket, holder: this.#liveness.self, leaseMs });
-      // It is missing if the record of another process came first.
+      // The ticket is missing if the record of another process came first.
       if (ticket in this.#log.cached().tickets) return { granted: true, ticket };
     }
     this.#closeDeadTickets();
@@ -53,9 +53,9 @@ export class Ledger {
   }
 
   /** The last check before the first byte: false after a 429 to another request, or once the ticket is overdue. */
-  stillGranted(ticket: string): boolean {
+  isStillGranted(ticket: string): boolean {
     const state = this.#log.freshState();
-    return state !== undefined && stillGranted(state, ticket, this.#log.now);
+    return state !== undefined && isStillGranted(state, ticket, this.#log.now);
   }
 
   observe(ticket: string, reading: RateLimitReading): void {
@@ -95,7 +95,7 @@ export class Ledger {
     return 'until' in admission ? { ...admission, until: admission.until - clockOffsetMs } : admission;
   }
 
-  // So that nobody waits 5 s for them; whether a process of another host is dead is unknown.
+  // So that no process waits 5 s for them; whether a process on another host is dead is unknown.
   #closeDeadTickets(): void {
     for (const [id, { holder }] of Object.entries(this.#log.cached().tickets))
       if (this.#liveness.livenessOf(holder) === 'dead') this.release(id, 'lost');

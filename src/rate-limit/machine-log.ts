@@ -1,11 +1,11 @@
-// The log of a ledger on this machine: in a file that all its processes share, or in the memory of this process once that file
+// The log of a ledger on this machine: in a file that all its processes share, or in the memory of this process if that file
 // cannot be used.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
 import type { Log } from '../append-log/log.ts';
 import { MemoryLog } from '../append-log/log.ts';
-import { mkdirSwept } from '../append-log/mkdirp.ts';
+import { mkdirAndPrune } from '../append-log/mkdirp.ts';
 import type { LogFs } from '../append-log/segments.ts';
 import { isSystemError, PetstoreError, systemReason } from '../errors.ts';
 import type { KeyState } from './key-state.ts';
@@ -25,13 +25,13 @@ export interface MachineLogOptions {
 
 type FileOrMemory = FileLog<KeyState> | MemoryLog<KeyState>;
 
-/** The logs that are wanted in memory, by the names of their ledgers, with the number of clients that have them open. */
+/** The logs that are kept in memory on request, by the names of their ledgers, with the number of clients that have them open. */
 const wantedInMemory = new Map<string, { readonly log: MemoryLog<KeyState>; users: number }>();
 
-// Keeps the file small, because every process reads it whole at start.
+// Keeps the file small, because every process reads all of it at the start.
 const ROTATE_AT_BYTES = 48 * 1024;
 
-/** Throws no errors of the file. */
+/** Throws no file errors. */
 export class MachineLog implements Log<KeyState> {
   readonly #options: MachineLogOptions;
   #log: FileOrMemory;
@@ -74,7 +74,7 @@ export class MachineLog implements Log<KeyState> {
     const dir = join(stateDir, 'quota', ledgerName(this.#options));
     try {
       // A rotating key has one ledger for each token.
-      mkdirSwept(dir);
+      mkdirAndPrune(dir);
       return new FileLog(ledgerFormat, { dir, name: `ledger-${LEDGER_VERSION}`, rotateAtBytes: ROTATE_AT_BYTES, fs });
     } catch (error) {
       return this.#insteadOfFile(error);
@@ -93,7 +93,7 @@ export class MachineLog implements Log<KeyState> {
     }
   }
 
-  /** @throws `error` unless it is one of the file */
+  /** @throws `error` unless it is a file error */
   #insteadOfFile(error: unknown, state?: KeyState): MemoryLog<KeyState> {
     if (!(error instanceof PetstoreError || isSystemError(error))) throw error;
     return this.#inMemory(`cannot write to "${this.#options.stateDir}" (${systemReason(error)})`, state);

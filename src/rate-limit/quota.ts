@@ -32,7 +32,7 @@ export interface Quota {
   } | null;
   /** When the next request may be sent; `null` if immediately. */
   readonly nextRequestAt: number | null;
-  /** The daily window, if the service reported it next to a shorter one. */
+  /** The daily window, if the service reported it in addition to a shorter one. */
   readonly dailyLimit: QuotaWindow | null;
   /** Requests in flight, of all processes that share the limit. */
   readonly inFlight: number;
@@ -91,7 +91,7 @@ export function windowIn(quota: Pick<Quota, keyof QuotaWindow>): QuotaWindow | u
  * @returns for example `quota (staging): 57 of 60 left, resets in 43s`; undefined if unknown
  * @internal
  */
-export function quotaLine(quota: Quota, now: number, profile?: string): string | undefined {
+export function formatQuotaLine(quota: Quota, now: number, profile?: string): string | undefined {
   const subject = profile === undefined ? 'quota' : `quota (${profile})`;
   if (quota.blocked) return `${subject}: rate limited; try again in ${formatDuration(quota.blocked.until - now)}`;
   const nearest = windowIn(quota);

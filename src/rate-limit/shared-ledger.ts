@@ -1,5 +1,5 @@
 // The ledger of several machines, in a log on the state server (docs/fleet.md).
-import { UNUSED_MS } from '../append-log/mkdirp.ts';
+import { RETENTION_MS } from '../append-log/mkdirp.ts';
 import type { StateServer } from '../append-log/state-server.ts';
 import { StreamLog } from '../append-log/stream-log.ts';
 import type { LedgerOptions } from './ledger.ts';
@@ -15,6 +15,6 @@ const FRESH_MS = 1500;
 /** The caller closes `server` after the ledger. */
 export function openSharedLedger(server: StateServer, options: Omit<LedgerOptions, 'openServerLog'>): Ledger {
   const key = `petstore:{${ledgerName(options)}}:ledger-${LEDGER_VERSION}`;
-  const place = { server, key, clock: options.clock, ttlMs: UNUSED_MS, rotateAt: ROTATE_AT, freshMs: FRESH_MS };
+  const place = { server, key, clock: options.clock, ttlMs: RETENTION_MS, rotateAt: ROTATE_AT, freshMs: FRESH_MS };
   return new Ledger({ ...options, openServerLog: (onReset) => new StreamLog(ledgerFormat, { ...place, onReset }) });
 }
