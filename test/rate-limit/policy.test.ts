@@ -136,7 +136,7 @@ the minute window is not remembered as the daily one
   0 take a, 0 429 a, 5000 take b, 5001 forget, 5002 is pending, 5002 has block=none needsProbe=true
 a ticket allows its request for 5 s, except during a block
   ${REFUSED}, 1099 withdraws late, 1100 allows late, 1100 withdraws early, 5001 allows late, 5002 withdraws late
-a ticket no longer allows its request once a response shows that the window is used up
+a ticket no longer allows its request once a response shows that the window is exhausted
   ${OPEN} left=5, 59500 take a b, 59510 ok a left=0, 59520 withdraws b, 60999 withdraws b, 61000 allows b,
   61001 unsent b, 61001 take probe, 61001 allows probe
 `;

@@ -1,7 +1,7 @@
 // Ledger records for tests: sequences of tickets and responses, reduced to a state.
 import { expect } from 'vitest';
 import type { Admission } from '../../src/rate-limit/admission.ts';
-import { admit, stillGranted } from '../../src/rate-limit/admission.ts';
+import { admit, isStillGranted } from '../../src/rate-limit/admission.ts';
 import type { KeyState } from '../../src/rate-limit/key-state.ts';
 import { initialState } from '../../src/rate-limit/key-state.ts';
 import type { RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
@@ -66,7 +66,7 @@ export function play(history: string, state = initialState()): KeyState {
     else if (what === 'forget') reduce(state, { kind: 'forget', at });
     for (const id of words.filter((word) => /^[a-z]/.test(word) && !word.includes('='))) {
       if (what === 'take') ticket(state, at, id);
-      else if (/allows|withdraws/.test(what)) expect(stillGranted(state, id, at), step).toBe(what === 'allows');
+      else if (/allows|withdraws/.test(what)) expect(isStillGranted(state, id, at), step).toBe(what === 'allows');
       else if (response) respond(state, at, id, response);
       else if (/lost|unsent/.test(what)) reduce(state, { kind: what as 'unsent' | 'lost', at, id });
     }
