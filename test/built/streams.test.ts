@@ -87,6 +87,6 @@ test.runIf(hasShell).each(['>&-', '<&-', '2>&-'])('`petstore --version %s` succe
 });
 
 test.runIf(hasShell)("a command in a `while read` loop does not consume the loop's input", async () => {
-  const script = `printf 'a\\nb\\nc\\n' | while read -r line; do "$@" >/dev/null; echo "$line"; done`;
-  expect(await inShell(script, ...LIST, '--json')).toMatchObject({ out: 'a\nb\nc\n' });
+  const script = `printf 'a\\nb\\n' | while read -r line; do "$@" >/dev/null; echo "$line"; done`;
+  expect(await inShell(script, ...LIST, '--json')).toMatchObject({ out: 'a\nb\n' });
 });

@@ -73,12 +73,7 @@ type Expected = readonly [wait: number | undefined, from: string, ...counts: (nu
 // Expected: wait, its source, limit, remaining, and seconds from the response to the reset.
 test.each<[string, number, Given, Expected]>([
   ['milliseconds, confirmed', 429, { ...minute, ra: '30000', rem: '0', reset: T(30) }, [30, 'retry_after', 60, 0, 30]],
-  [
-    'no milliseconds, in hexadecimal',
-    429,
-    { ...minute, ra: '0x7530', rem: '0', reset: T(60) },
-    [60, 'reset', 60, 0, 60],
-  ],
+  ['no number, 0x7530', 429, { ...minute, ra: '0x7530', rem: '0', reset: T(60) }, [60, 'reset', 60, 0, 60]],
   ['an hour, not ms', 429, { ...minute, ra: '3600', rem: '0', reset: T(30) }, [3600, 'retry_after', 60, 0, 30]],
   ['a reset without Retry-After', 429, { ...minute, rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],
   ['a reset after Retry-After', 429, { ...minute, ra: '1', rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],

@@ -41,10 +41,8 @@ async function run(file: string, text?: string, more: Readonly<Record<string, st
 // Compiles files in strict mode. TypeScript writes errors to stdout.
 async function compile(files: readonly string[], options: object): Promise<void> {
   const strict = { strict: true, exactOptionalPropertyTypes: true, target: 'es2022', noEmit: true };
-  writeFileSync(
-    join(directory, 'tsconfig.json'),
-    JSON.stringify({ compilerOptions: { ...strict, ...options }, files }),
-  );
+  const config = { compilerOptions: { ...strict, ...options }, files };
+  writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(config));
   const tsc = join(PROJECT, 'node_modules', 'typescript', 'bin', 'tsc');
   const compiled = exec(process.execPath, [tsc, '-p', join(directory, 'tsconfig.json')]);
   await compiled.catch(({ stdout }: { stdout: string }) => expect.fail(stdout));

@@ -11,21 +11,19 @@ import { place, until } from '../support/processes.ts';
 import { start } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
-import { dataFileWith, send } from './support.ts';
+import { dataFileWith } from './support.ts';
 
 /** Starts a sandbox in its own process. */
 async function startShared(dataFile: string) {
-  const options = ['--json', '--port', '0', '--data', dataFile, '--plan', 'enterprise'];
-  const child = start(place(), ['sandbox', ...options]);
+  const child = start(place(), ['sandbox', '--json', '--port', '0', '--data', dataFile, '--plan', 'enterprise']);
   const [line] = await once(child.stdout as Readable, 'data');
   const { url, key } = JSON.parse(String(line)) as { url: string; key: string };
   // On a busy machine the server may close an idle connection just as it is used again.
-  const headers = { 'content-type': 'application/json', connection: 'close' };
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', connection: 'close' };
   const create = async (name: string): Promise<number> => {
-    const body = JSON.stringify({ name });
-    const { status, json } = await send(Number(new URL(url).port), 'POST', '/v1/categories', { key, headers, body });
-    expect(status).toBe(201);
-    return json.id;
+    const response = await fetch(`${url}/categories`, { method: 'POST', headers, body: JSON.stringify({ name }) });
+    expect(response.status).toBe(201);
+    return ((await response.json()) as { id: number }).id;
   };
   const stop = (): Promise<unknown> => {
     child.kill('SIGKILL');

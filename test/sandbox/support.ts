@@ -50,8 +50,7 @@ export async function startTestSandbox(options: Partial<ServerOptions> = {}) {
   return { ...running, call, create, list: (more?: CallOptions) => call('GET', '/v1/categories', more) };
 }
 
-/** Sends a request to a sandbox on this port. */
-export async function send(port: number, method: string, path: string, { key = KEY, headers, body }: CallOptions) {
+async function send(port: number, method: string, path: string, { key = KEY, headers, body }: CallOptions) {
   const authorization = key === null ? {} : { authorization: `Bearer ${key}` };
   const outgoing = request({ host: '127.0.0.1', port, method, path, headers: { ...authorization, ...headers } });
   outgoing.end(body);
