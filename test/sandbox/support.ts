@@ -50,7 +50,8 @@ export async function startTestSandbox(options: Partial<ServerOptions> = {}) {
   return { ...running, call, create, list: (more?: CallOptions) => call('GET', '/v1/categories', more) };
 }
 
-async function send(port: number, method: string, path: string, { key = KEY, headers, body }: CallOptions) {
+/** Sends a request to a sandbox on this port. */
+export async function send(port: number, method: string, path: string, { key = KEY, headers, body }: CallOptions) {
   const authorization = key === null ? {} : { authorization: `Bearer ${key}` };
   const outgoing = request({ host: '127.0.0.1', port, method, path, headers: { ...authorization, ...headers } });
   outgoing.end(body);
