@@ -43,13 +43,17 @@ test('an unexpected error shows its message, which may contain secrets, and its 
 
 const STATE = 'hint: set PETSTORE_STATE_DIR to a directory that you can write to';
 
+const open = (path: string) => ({ syscall: 'open', path });
+
 test.each([
-  ['ENOSPC', -28, '/x/y', 'cannot access "/x/y" (no space left on device)\nhint: free some disk space'],
-  ['EMFILE', -24, '/x/y', 'cannot access "/x/y" (too many open files)\nhint: raise the open file limit (ulimit -n)'],
-  ['EACCES', -13, '/home/state/y', `cannot access "/home/state/y" (permission denied)\n${STATE}`],
-  ['EACCES', -13, '/home', `cannot access "/home" (permission denied)\n${STATE}`],
-  ['EACCES', -13, '/x/y', 'cannot access "/x/y" (permission denied)'],
-])('the file system error %s (%i) at %s is a storage error: %s', async (code, errno, path, text) => {
-  const error = Object.assign(new Error(`${code}: ${path}`), { code, errno, syscall: 'open', path });
+  ['ENOSPC', open('/x/y'), 'cannot access "/x/y" (no space left on device)\nhint: free some disk space'],
+  ['EMFILE', open('/x'), 'cannot access "/x" (too many open files)\nhint: raise the open file limit (ulimit -n)'],
+  ['EACCES', open('/home/state/y'), `cannot access "/home/state/y" (permission denied)\n${STATE}`],
+  ['EACCES', open('/home'), `cannot access "/home" (permission denied)\n${STATE}`],
+  ['EACCES', open('/x/y'), 'cannot access "/x/y" (permission denied)'],
+  ['ENOENT', { syscall: 'uv_cwd' }, 'cannot access the current directory (no such file or directory)'],
+  ['EIO', { syscall: 'fsync' }, 'cannot access a file (i/o error)'],
+])('the error %s of the system call %j is a storage error: %s', async (code, call, text) => {
+  const error = Object.assign(new Error(code), { code, ...call });
   expect(await print(error)).toEqual({ code: 9, err: `error: ${text}\n` });
 });

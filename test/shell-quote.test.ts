@@ -13,6 +13,7 @@ test.each([
   ['C:\\pets\\in.csv', `'C:\\pets\\in.csv'`, 'C:\\pets\\in.csv'],
   ['C:\\my pets\\', `'C:\\my pets\\'`, '"C:\\my pets\\\\"'],
   ['$HOME', `'$HOME'`, `'$HOME'`],
+  ['%PATH%', '%PATH%', `'%PATH%'`],
   ['a,b', 'a,b', '"a,b"'],
   ['', `''`, '""'],
 ])('%j is quoted as %s for a POSIX shell and as %s for PowerShell and cmd.exe', (word, posix, win32) => {
