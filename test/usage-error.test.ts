@@ -29,6 +29,7 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string])[] 
     'unknown command "delete": the service can only list and create categories',
     see('categories '),
   ],
+  ['auth remove farm', 'unknown command "remove"', see('auth ')],
   ['categories', 'missing subcommand after `petstore categories`', 'use list, get, create or import'],
   ['categories list --serach x', 'unknown option "--serach"', 'did you mean --search?'],
   ['categories create --nam dog', 'unknown option "--nam"', 'did you mean --name?'],

@@ -173,6 +173,7 @@ test.each([
 test('doctor prints checks and hints as a table, and its error does not repeat them', async () => {
   const { out, err } = await inProcess(['doctor']);
   expect(out).toMatch(/^STATUS {3}CHECK {9}DETAIL\nok {7}Node {10}\d+/);
+  expect(out).toMatch(/\nok {7}Profile {7}production \(active\)\n/);
   expect(out).toMatch(/\nfailed {3}Base URL {6}.*\n {23}hint: run `petstore auth login/);
   expect(err).toBe('error: 1 of 9 checks failed: Base URL\n');
 });

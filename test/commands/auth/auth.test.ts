@@ -165,6 +165,12 @@ test.each([
   }
 });
 
+test('auth switch to a damaged profile is an error', async () => {
+  await login(GOOD_KEY, ' farm');
+  fs.writeFileSync(join(dir, 'config', 'profile-farm.json'), 'damaged');
+  expect(await petstore('auth switch farm')).toMatchObject({ code: 9, out: '' });
+});
+
 test('auth status shows each profile with its URL, its masked key and whether it is active', async () => {
   await login(GOOD_KEY);
   expect(await status()).toEqual([
@@ -172,7 +178,9 @@ test('auth status shows each profile with its URL, its masked key and whether it
     expect.objectContaining({ profile: 'staging', active: false, url: null, key: null, problem: expect.any(String) }),
     { profile: 'sandbox', active: false, url: null, urlSource: 'sandbox', key: null, keySource: 'sandbox' },
   ]);
-  expect((await petstore('auth status')).out).toMatch(/^\* production +http:\S+ +…6789$/m);
+  const { out } = await petstore('auth status');
+  expect(out).toMatch(/^\* production +http:\S+ +…6789$/m);
+  expect(out).toMatch(/^ {2}sandbox +built in +built in$/m);
   expect(service.requests).toHaveLength(1);
 });
 

@@ -17,6 +17,9 @@ test('`create --if-missing` creates a category once and reports a different desc
   expect(different).toMatchObject({ code: 0, out: '{"id":1,"name":"dog","description":"pet"}\n' });
   const message = 'existing category "dog" has the description "pet"; --description was ignored';
   expect(JSON.parse(different.err)).toEqual({ warning: { message } });
+  await create(dir, '--name', 'cat');
+  const none = await ifMissing('pet', '--name', 'cat');
+  expect(none.err).toBe('warning: existing category "cat" has no description; --description was ignored\n');
 });
 
 test.each([

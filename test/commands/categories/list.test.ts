@@ -22,6 +22,11 @@ test.each<[string, Parameters<typeof filterAndSort>[1], string[]]>([
   expect(filterAndSort(Object.freeze(categories), options).map(({ name }) => name)).toEqual(names);
 });
 
+test('categories of the same name are sorted by id', () => {
+  const cats = [2, 1, 3].map((id) => ({ id, name: 'cat' }));
+  expect(filterAndSort(cats, { sort: 'name' }).map(({ id }) => id)).toEqual([1, 2, 3]);
+});
+
 test('an empty list prints nothing on stdout, and "No categories found" on stderr', async () => {
   const list = ['categories', 'list', '-p', 'sandbox'];
   const { code, out, err } = await inProcess(list);

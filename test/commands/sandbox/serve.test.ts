@@ -55,6 +55,7 @@ test('`sandbox --json` prints one document and no request log', async () => {
 test.each([
   [['--plan', 'enterprise'], /^Pet store sandbox, plan enterprise: unlimited$/m],
   [['--fault', '503', '--fault', '500:5'], /^ {2}injected faults: 503, 500:5 \(repeat with --seed \d+\)$/m],
+  [['--key', 'sandbox_anna_1', '--key', 'sandbox_bob_2'], /^ {2}key {3}sandbox_anna_1\n {2}key {3}sandbox_bob_2$/m],
 ])('`sandbox` with %j prints %s', async (args, line) => {
   const { out } = await serve(args);
   expect(out()).toMatch(line);
