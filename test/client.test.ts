@@ -206,7 +206,7 @@ test('clients of one key share a rate limit that is kept in memory, until the la
   expect(open(options).quota().remaining).toBeNull();
 });
 
-test('with stateDir null an unavailable state server is a warning that the rate limit is not shared', async () => {
+test('with stateDir null, an unavailable state server causes a warning that the rate limit is not shared', async () => {
   const warnings: string[] = [];
   const onWarning = (text: string): void => void warnings.push(text);
   const { baseUrl } = await sandboxOf();

@@ -2,7 +2,7 @@
 import type { RateLimitReading } from '../rate-limit/ledger-record.ts';
 import type { ResponseHead } from './types.ts';
 
-// Resets farther ahead are ignored, and longer waits are cut to this.
+// Resets farther ahead are ignored, and longer waits are shortened to this.
 const FARTHEST_MS = 32 * 86_400_000;
 const LONGEST_DELTA_MS = 2 * 86_400_000;
 // Rounding and network delay may put a time slightly into the past.
@@ -47,14 +47,14 @@ const NO_WAIT: StatedWait = { waitMs: undefined, waitFrom: 'backoff' };
 function waitOf(status: number, retryAfter: number | undefined, { remaining, resetInMs }: Quota): StatedWait {
   if (status !== 429 && status !== 503) return NO_WAIT;
   const byRetryAfter: StatedWait = retryAfter === undefined ? NO_WAIT : { waitMs: retryAfter, waitFrom: 'retry_after' };
-  // The reset of a 503 is that of a window which has not refused the request.
+  // The reset of a 503 is that of a window that has not refused the request.
   if (status === 503 || resetInMs === undefined) return byRetryAfter;
   const byReset: StatedWait = { waitMs: resetInMs, waitFrom: 'reset' };
   const isNear = resetInMs <= NEAR_MS;
-  const isUsedUp = (remaining ?? 0) === 0;
-  if (retryAfter === undefined) return isNear || isUsedUp ? byReset : NO_WAIT;
+  const isExhausted = (remaining ?? 0) === 0;
+  if (retryAfter === undefined) return isNear || isExhausted ? byReset : NO_WAIT;
   // The later of the two.
-  return isNear && isUsedUp && resetInMs > retryAfter ? byReset : byRetryAfter;
+  return isNear && isExhausted && resetInMs > retryAfter ? byReset : byRetryAfter;
 }
 
 interface QuotaHeaders {

@@ -63,6 +63,6 @@ export function isStillGranted(state: KeyState, id: string, now: number): boolea
   // Others no longer wait for an overdue request, so sending it might exceed the limit.
   if (ticket === undefined || t > ticket.overdueAt || activeBlock(state, t)) return false;
   const { window } = state;
-  const isUsedUp = window?.remaining === 0 && t < windowEnd(window);
-  return !(isUsedUp && ticket.seq < window.seq);
+  const isExhausted = window?.remaining === 0 && t < windowEnd(window);
+  return !(isExhausted && ticket.seq < window.seq);
 }

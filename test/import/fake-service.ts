@@ -52,7 +52,7 @@ export const UNCERTAIN = {
   latest: { names: 'latest' },
 } as const satisfies Effects;
 
-/** Those that end a run. */
+/** The fates that end a run. */
 export const EARLY_ENDS = {
   unauthorized: { response: 401 },
   limited: { response: 429 },

@@ -61,7 +61,7 @@ const SILENT = 'wait=none from=backoff';
 const exhausted = (at: number, id: string, ms: number): string =>
   `${at} 429 ${id} limit=60 left=0 wait=${ms} from=reset reset=${at + ms}`;
 
-/** The title of a test in one line, and its history in indented ones. */
+/** The title of a test in one line, and its history in indented lines. */
 const HISTORIES = `
 a 429 that states its reset blocks until the reset has certainly passed
   0 take a, ${exhausted(0, 'a', 5000)}, 0 is blocked 6000, 0 has block.reason=reset
