@@ -224,6 +224,7 @@ withServer.each([
   for (const event of events) await perform[event]?.();
   expect(await machine.outlasting(machine.ledger.acquire(30_000))).toMatchObject(BLOCKED);
   expect(machine.blockedMs).toBeGreaterThan(100_000);
+  expect(machine.ledger.quota()).toMatchObject({ blocked: { reason: 'retry_after' } });
   expect([machine.outages.length, machine.warnings.length]).toEqual([1, 1]);
 });
 

@@ -90,8 +90,8 @@ async function measure(requests: number, service: MakeService, one: Case): Promi
     expect.soft(outcome).toMatchObject({ answered: requests, failures: [], insideLate: 0 });
     // The start of processes takes time with any service.
     const perRequest = (mean(latencyMs) + (shape.startMs ?? 0)) / shape.processes / shape.workers;
-    const waiting = one.waiting && services.waitingTime(service, START, seed, requests, perRequest);
-    const least = waiting || (one.leastMs ?? services.leastTime(service, START, seed, requests));
+    const waiting = one.waiting && services.waitingTime(service(START, seed), START, requests, perRequest);
+    const least = waiting || (one.leastMs ?? services.leastTime(service(START, seed), START, requests));
     ratios.push(outcome.makespan / least);
     shares.push(outcome.refused / outcome.sent);
   }

@@ -23,13 +23,9 @@ export const limiter =
 export const windows = (limit: number, windowMs: number, more: Partial<LimiterOptions> = {}): MakeService =>
   limiter({ mode: 'anchored', limit, windowMs, describes: 'nothing', retryAfter: 'none', ...more });
 
-/** nginx `limit_req` with `nodelay`, and GCRA limiters. */
-export const bucket = (
-  perSecond: number,
-  burst: number,
-  retryAfter: LimiterOptions['retryAfter'] = 'none',
-): MakeService =>
-  limiter({ mode: 'bucket', describes: 'nothing', retryAfter, limit: perSecond, windowMs: 1000, burst: burst + 1 });
+/** nginx `limit_req` with `nodelay`, and GCRA limiters: `limit` per second. */
+export const bucket = (limit: number, burst: number, retryAfter: LimiterOptions['retryAfter'] = 'none'): MakeService =>
+  limiter({ mode: 'bucket', describes: 'nothing', retryAfter, limit, windowMs: 1000, burst: burst + 1 });
 
 /** `http_req_rate` of HAProxy: this period and the rest of the last one, including rejected requests. */
 export const haproxy = (limit: number, periodMs: number): MakeService => {
@@ -87,21 +83,13 @@ export const atOnce = (limit: number): MakeService => {
 };
 
 /** The minimum time for `requests`, found by sending one every 5 ms. */
-export function leastTime(make: MakeService, startsAt: number, seed: number, requests: number): number {
-  const service = make(startsAt, seed);
+export function leastTime(service: Service, startsAt: number, requests: number): number {
   for (let [now, served] = [startsAt, 0]; ; now += 5)
     while (service.take(now, 1).allowed) if (++served === requests) return now - startsAt;
 }
 
 /** The time of a sequential client that waits as stated after each refusal, by default a second. */
-export function waitingTime(
-  make: MakeService,
-  startsAt: number,
-  seed: number,
-  requests: number,
-  latencyMs: number,
-): number {
-  const service = make(startsAt, seed);
+export function waitingTime(service: Service, startsAt: number, requests: number, latencyMs: number): number {
   let now = startsAt;
   for (let served = 0; served < requests; ) {
     now += latencyMs;
