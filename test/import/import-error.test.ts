@@ -76,12 +76,8 @@ test('an error after which the same file must not be imported again comes before
 
 test.each<[ErrorKind, object, string, boolean]>([
   ['rejected', { status: 400 }, 'rejected', false],
-  ['rejected', { status: 409 }, 'rejected', false],
   ['rejected', { status: 403 }, 'rejected', true],
-  ['auth', { status: 401 }, 'unsent', true],
-  ['rate_limited', { status: 429 }, 'unsent', true],
   ['network', {}, 'unsent', true],
-  ['storage', {}, 'unsent', true],
   ['interrupted', {}, 'unsent', true],
   ['interrupted', { processed: 'perhaps' }, 'aborted', true],
   ['unknown_outcome', { status: 500 }, 'lost', false],
