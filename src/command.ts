@@ -86,7 +86,7 @@ export interface Action<Options, Data> {
   run(session: Session, options: Options, ...args: string[]): Promise<Data>;
 }
 
-/** Returns a handler for `Command.action`, which loads the code of the command when it runs. */
+/** Returns a handler for `Command.action`, which loads the command's code when it runs. */
 export function actionHandler<Options, Data>(load: (command: Command) => Promise<Action<Options, Data>>) {
   return async function handle(this: Command): Promise<void> {
     const program = rootOf(this);

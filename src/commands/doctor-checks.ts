@@ -62,7 +62,7 @@ export function checkDefinitions(session: Session): readonly CheckDefinition[] {
   const stateServer = { label: 'State server', test: () => checkStateServer(session) };
   const found: Found = {};
   const dependsOnPrevious = true;
-  // The data of the sandbox is in the state directory.
+  // The sandbox's data is in the state directory.
   const uses = ['State', 'State server'];
   return [
     { label: 'Node', test: () => ok(nodeVersion) },

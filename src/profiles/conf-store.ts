@@ -179,7 +179,7 @@ function damagedFileError(path: string, what: string): PetstoreError {
   return new PetstoreError('storage', `"${escapeControls(path)}" ${what}`, hint);
 }
 
-// Converts errors of the file system to PetstoreError `storage`.
+// Converts file system errors to PetstoreError `storage`.
 function guarded<T>(path: string, verb: 'read' | 'write' | 'remove', work: () => T): T {
   try {
     return work();

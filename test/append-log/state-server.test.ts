@@ -64,7 +64,7 @@ test.each([
   expect(error).toMatchObject({ kind, hint: expect.stringContaining(hint) });
 });
 
-test('a hint in the client library names the options of the library', () => {
+test('a hint in the client library names library options', () => {
   const error = replyError(new Error('WRONGPASS'));
   expect(error.hintFor('stateUrl')).toBe('check statePassword and the user in stateUrl');
 });

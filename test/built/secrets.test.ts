@@ -72,26 +72,23 @@ test('the built program redacts the key in the output and files of a list', asyn
   expectNoLeak(await petstore(home, ['categories', 'list', '--verbose']), home);
 });
 
-test.runIf(hasSignals)(
-  'debug output and reports of Node.js contain no API key and no state server password',
-  async () => {
-    const silent = await startHttpFake(() => 'silence');
-    onTestFinished(silent.close);
-    const home = at(silent.url);
-    Object.assign(home.env, {
-      NODE_DEBUG: 'undici,http,net,tls',
-      NODE_OPTIONS: '--report-on-signal --report-directory=.',
-      PETSTORE_STATE_URL: `redis://${SECRET}@127.0.0.1:1`,
-      PETSTORE_STATE_PASSWORD: SECRET,
-    });
-    const child = start(home, ['categories', 'list', '--timeout', '20s']);
-    const outcome = ended(child);
-    await until(() => silent.requests.length > 0);
-    const report = (): string => readdirSync(home.dir).find((name) => /^report\..*\.json$/.test(name)) ?? '';
-    child.kill('SIGUSR2');
-    await until(() => report() !== '');
-    child.kill('SIGINT');
-    expectNoLeak(await outcome, home);
-    expect(readFileSync(join(home.dir, report()), 'utf8')).toContain('PETSTORE_STATE_DIR');
-  },
-);
+test.runIf(hasSignals)('Node.js debug output and reports contain no API key and no state server password', async () => {
+  const silent = await startHttpFake(() => 'silence');
+  onTestFinished(silent.close);
+  const home = at(silent.url);
+  Object.assign(home.env, {
+    NODE_DEBUG: 'undici,http,net,tls',
+    NODE_OPTIONS: '--report-on-signal --report-directory=.',
+    PETSTORE_STATE_URL: `redis://${SECRET}@127.0.0.1:1`,
+    PETSTORE_STATE_PASSWORD: SECRET,
+  });
+  const child = start(home, ['categories', 'list', '--timeout', '20s']);
+  const outcome = ended(child);
+  await until(() => silent.requests.length > 0);
+  const report = (): string => readdirSync(home.dir).find((name) => /^report\..*\.json$/.test(name)) ?? '';
+  child.kill('SIGUSR2');
+  await until(() => report() !== '');
+  child.kill('SIGINT');
+  expectNoLeak(await outcome, home);
+  expect(readFileSync(join(home.dir, report()), 'utf8')).toContain('PETSTORE_STATE_DIR');
+});

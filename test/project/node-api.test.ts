@@ -96,14 +96,14 @@ test.each([
   ['nodenext', { module: 'nodenext' }],
   ['node16', { module: 'node16' }],
   ['bundler', { module: 'esnext', moduleResolution: 'bundler' }],
-])('with module %s, the types compile in ES modules and CommonJS without the types of Node.js', async (name, how) => {
+])('with module %s, the types compile in ES modules and CommonJS without Node.js types', async (name, how) => {
   const texts = name === 'bundler' ? { 'use.ts': MODULE } : { 'use.mts': MODULE, 'use.cts': COMMONJS };
   for (const [file, start] of Object.entries(texts)) writeFileSync(join(directory, file), start + USE);
   const bare = { ...how, types: [], lib: ['es2022', 'dom'], skipDefaultLibCheck: true };
   await compile(Object.keys(texts), bare);
 });
 
-test('the examples of the documentation compile', async () => {
+test('the documentation examples compile', async () => {
   const typeRoots = [join(PROJECT, 'node_modules', '@types')];
   const how = { module: 'nodenext', types: ['node'], typeRoots, allowJs: true, checkJs: true, skipLibCheck: true };
   const files = examples.map(({ file }) => file);
@@ -183,7 +183,7 @@ const HTTPS_PROXY = 'http://127.0.0.1:1';
 test.each([
   ['', 'listed', {}],
   [' through a proxy', 'cannot connect to proxy 127.0.0.1:1: connection refused', { HTTPS_PROXY }],
-])('a call of the library%s changes nothing for the program around it', async (_how, result, variables) => {
+])('a library call%s changes nothing for the program around it', async (_how, result, variables) => {
   const text = `const v8 = require('node:v8');
 let flags = 0;
 v8.setFlagsFromString = () => flags++;

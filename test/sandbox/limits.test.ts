@@ -14,7 +14,7 @@ function summary({ status, json, headers }: SandboxResponse): string {
   return `${json.code ?? status}: ${remaining} of ${limit} until ${until}${after}`;
 }
 
-test('the plans of the sandbox have the documented limits', () => {
+test('the sandbox plans have the documented limits', () => {
   expect([...PLANS.values()].map(String)).toEqual(['60/1m,1000/1d', '300/1m,10000/1d', '1000/1m,100000/1d', '']);
 });
 

@@ -1,4 +1,4 @@
-// `startSandbox`, the sandbox of the library.
+// `startSandbox`, the library's sandbox.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';

@@ -11,7 +11,7 @@ import { startTcpServer } from './raw-server.ts';
 import { tempDir } from './temp-dir.ts';
 import { TEST_CERT, TEST_KEY } from './tls.ts';
 
-// Without LD_PRELOAD: under libfaketime, the allocator of the server hangs.
+// Without LD_PRELOAD: under libfaketime, the server's allocator hangs.
 const env = { PATH: process.env['PATH'] };
 
 /** The installed server programs. */

@@ -76,7 +76,7 @@ test('an import of an invalid file exits with 2 and records nothing, even withou
 
 test('an import reports a rejected row and creates the others, and an import of the corrected file creates the rest', async () => {
   const { file, run, names } = shop();
-  // Larger than the limit of the sandbox.
+  // Larger than the sandbox's limit.
   const name = 'x'.repeat(1_100_000);
   file('species.csv', `name\ndog\n${name}\ncat\n`);
   const first = await run([...IMPORT, 'species.csv', '--json']);
