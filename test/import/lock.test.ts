@@ -28,7 +28,8 @@ function shared() {
   const log = new MemoryLog(lockFormat);
   async function acquire(pid = 1, liveness: 'dead' | 'unknown' = 'dead', by: Clock = clock): Promise<Lock> {
     const lock = new Lock(log, by, { ...IN_MEMORY, process: { ...process, pid }, livenessOf: () => liveness });
-    await lock.acquire(options);
+    const onWait = () => liveness === 'dead' && expect.unreachable('it is held');
+    await lock.acquire({ ...options, onWait });
     return lock;
   }
   return { clock, log, acquire };
