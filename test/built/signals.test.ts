@@ -132,14 +132,15 @@ test.concurrent('a second SIGINT ends a create without waiting for its response'
   expect([code, signal, err]).toEqual([130, 'SIGINT', expect.not.stringContaining('unknown')]);
 });
 
+/** A run in which some code runs before the program. */
 const preloading = (code: string): Run => ({
   ...place({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` }),
   ...{ option: '', sent: () => 0 },
 });
 
 test.concurrent('10 s after a signal, a command whose work never ends is terminated', async () => {
-  const run =
-    preloading(`const set = setTimeout; globalThis.setTimeout = (work, ms) => set(work, ms === 10_000 ? 50 : ms);
+  const run = preloading(`
+    const set = setTimeout; globalThis.setTimeout = (work, ms) => set(work, ms === 10_000 ? 50 : ms);
     process.stdout.write = () => process.stderr.write('begun'); setInterval(() => undefined, 1000);`);
   const outcome = await interrupted(run, '--help', 'SIGINT', written);
   expect(outcome).toEqual({ code: 130, signal: 'SIGINT', out: '', err: 'begun' });
@@ -147,7 +148,8 @@ test.concurrent('10 s after a signal, a command whose work never ends is termina
 
 // As after `disown`: the closed terminal sends no signal.
 test.concurrent('a command that can no longer write to its terminal ends by SIGHUP', async () => {
-  const run = preloading(`process.stdout.isTTY = true;
+  const run = preloading(`
+    process.stdout.isTTY = true;
     process.stdout._write = (_bytes, _encoding, done) => done(Object.assign(new Error('closed'), { code: 'EIO' }));`);
   expect(await ended(start(run, ['--help']))).toMatchObject({ code: 129, signal: 'SIGHUP', out: '' });
 });
