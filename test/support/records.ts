@@ -1,6 +1,5 @@
 // Ledger records for tests: sequences of tickets and responses, reduced to a state.
 import { expect } from 'vitest';
-import type { Admission } from '../../src/rate-limit/admission.ts';
 import { admit, isStillGranted } from '../../src/rate-limit/admission.ts';
 import type { KeyState } from '../../src/rate-limit/key-state.ts';
 import { initialState } from '../../src/rate-limit/key-state.ts';
@@ -28,11 +27,10 @@ const bare = (more: Partial<RateLimitReading>): RateLimitReading => ({
 export const refused = (more: Partial<RateLimitReading> = {}): RateLimitReading =>
   bare({ status: 429, refused: true, waitMs: 5000, waitFrom: 'retry_after', ...more });
 
-/** Reduces a ticket and returns its admission. */
-export function ticket(state: KeyState, at: number, id: string): Admission {
+/** Reduces a ticket and returns whether it is granted. */
+export function ticket(state: KeyState, at: number, id: string): boolean {
   reduce(state, { kind: 'ticket', at, id, holder: { pid: 1, start: '1', host: 'h' }, leaseMs: LEASE });
-  const granted = state.tickets[id];
-  return granted ? { granted: true, probe: granted.probe } : admit(state, state.time);
+  return id in state.tickets;
 }
 
 /** Reduces the response to a ticket. */
@@ -100,5 +98,5 @@ function admission([what, until]: readonly string[]): object {
 
 /** Grants as many requests at `at` as the policy allows. */
 export function grants(state: KeyState, at: number): number {
-  for (let id = 0; ; id++) if (!ticket(state, at, `n${at - START}-${id}`)?.granted) return id;
+  for (let id = 0; ; id++) if (!ticket(state, at, `n${at - START}-${id}`)) return id;
 }
