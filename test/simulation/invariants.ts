@@ -180,8 +180,8 @@ export class Invariants {
     const isTogether = sentOn <= row.lastAt;
     if (!isTogether) row.refusals++;
     row.lastAt = now;
-    // Another ledger, or one whose times were moved, may not show the whole row.
-    const isPartial = (shared && stateServer.troubled) || process.machine.setAt >= 0;
+    // Another ledger, or one whose times were moved, may not show the whole row. A refusal whose ticket had expired extends none.
+    const isPartial = (shared && stateServer.troubled) || process.machine.setAt >= 0 || process.suspendedUntil > 0;
     if (isTogether || isPartial) return 1000;
     // At most four times as long as a stated wait.
     const mostMs = statedMs === undefined ? MINUTE_MS : Math.max(1000, 4 * statedMs);
