@@ -106,7 +106,7 @@ export class Invariants {
     this.#statedUntil = Math.max(this.#statedUntil, Math.max(now + 1.1 * statedMs, resetAt) + now - sentOn);
     if (status === 503 || status === 429) this.#refusals++;
     if (process.dead) return;
-    service.heard(sentOn);
+    service.heard(sentOn, status === 429 || status === 503);
     const statedAt = waitUntil ?? (service.manners.headers ? resetAt : undefined);
     const floorMs = this.#floorMs(process, status, sentOn, statedAt === undefined ? undefined : statedAt - now);
     const wait = { until: Math.max(waitUntil ?? now, now + floorMs), heardAt: now, by: process };
@@ -122,11 +122,11 @@ export class Invariants {
    * @param name the name that a create sends
    */
   sent(process: SimulatedProcess, number: number, name?: string): void {
-    const { scheduler, shared, stateServer, slowestMs, expectations } = this.#options;
+    const { scheduler, stateServer, slowestMs, expectations } = this.#options;
     const { now } = scheduler;
     const refusal = this.#refusal;
-    // A ledger that was not in use knows only of blocks that are not over.
-    const isInLedger = !shared || stateServer.troubledUntil < (refusal?.heardAt ?? 0);
+    // A ledger that was not in use, or whose clock was set back, knows only of blocks that are not over.
+    const isInLedger = Math.max(stateServer.troubledUntil, process.machine.setAt) < (refusal?.heardAt ?? 0);
     // A ticket that a suspended process held may have expired, or be valid again after the block.
     if (refusal && isInLedger && process.suspendedUntil === 0 && this.#knows(process, refusal)) {
       const excludes = ({ process, sentAt }: Probe): boolean =>

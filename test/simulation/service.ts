@@ -66,6 +66,8 @@ class Quota {
 
 /** The longest delay of a create after a 202, in milliseconds: less than any wait for the requests of an earlier import. */
 const LATEST_MS = 4000;
+/** The default of `--timeout`, after which a ticket expires, in milliseconds. */
+const TICKET_MS = 30_000;
 
 export class Service {
   readonly stored: Category[] = [];
@@ -110,8 +112,10 @@ export class Service {
   }
 
   /** Called when a response has been received. */
-  heard(sentOn: number): void {
+  heard(sentOn: number, isRefusal: boolean): void {
     const quota = this.#currentQuota();
+    // After a refusal whose ticket had expired, the client sends a probe, even if it knows that nothing is left.
+    if (isRefusal && this.#scheduler.now - sentOn > TICKET_MS) quota.foreign = true;
     quota.confirmedAt = Math.max(quota.confirmedAt, sentOn);
     quota.heardAt = Math.min(quota.heardAt, this.#scheduler.now);
   }
