@@ -36,7 +36,7 @@ const UNREADABLE = [
   ...['2026-11-21T12:00:10Z', 'Sat, 31 Feb 2026 12:00:00 GMT', 'Invalid Date'],
 ].map((text): [string, undefined] => [text, undefined]);
 
-// Waits are seconds after the response, before floor and jitter.
+// Waits are seconds after the response, before backoff and jitter.
 test.each<[ra: string, wait: number | undefined, date?: string]>([
   ['30', 30],
   ['0', 0],

@@ -52,7 +52,7 @@ const ROWS: readonly Row[] = [
   [REFUSING, '20% refused at random, 1 s stated', 60, random(0.2, 1)],
   // Accepted: half of the refusals follow another one, whose wait is doubled.
   [REFUSING, '50% refused at random, 1 s stated (accepted)', 60, random(0.5, 1), { atMost: 2.2 }],
-  // Accepted: the doubled floor is longer than the second that the other client waits.
+  // Accepted: the doubled backoff is longer than the second that the other client waits.
   [REFUSING, '20% refused at random, nothing stated (accepted)', 60, random(0.2), { atMost: 4 }],
   // Accepted: after each wait, one request is allowed and the next one is refused.
   [SILENT, 'nginx 60r/m burst=10 (accepted)', 120, bucket(1, 10), { refusedShare: 0.5 }],
