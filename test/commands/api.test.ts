@@ -65,20 +65,17 @@ test.each([
   expect(service.requests.at(-1)).toMatchObject({ method, path: `/v1${path}`, headers, body });
 });
 
-test('`api --input -` is a usage error on a terminal', async () => {
-  const terminal = await inProcess(['api', 'POST', '/stdin', '--input', '-'], { env, columns: 80 });
-  expect(terminal).toMatchObject({ code: 2, out: '' });
-});
-
 test.each([
   // Git Bash converts `/categories` to such a path.
   ['a Windows path', ['GET', 'C:/Program Files/Git/x'], 'the path is a full URL\nhint: use a path relative'],
   ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON\nhint: quote the JSON, for'],
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'cannot have a body\nhint: remove --data and --input, or use POST'],
   ['a directory as input', ['POST', '/x', '--input', '/'], '"/" is a directory'],
+  ['a terminal as input', ['POST', '/x', '--input', '-'], 'hint: pass a file, or pipe data to stdin'],
 ])('`api` with %s is a usage error, and nothing is sent', async (_what, args, words) => {
   const before = service.requests.length;
-  expect(await api(...args)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(words) });
+  const run = await inProcess(['api', ...args], { env, columns: 80 });
+  expect(run).toMatchObject({ code: 2, out: '', err: expect.stringContaining(words) });
   expect(service.requests).toHaveLength(before);
 });
 
