@@ -4,7 +4,7 @@ import type { Service } from './service.ts';
 export class Expectations {
   readonly #service: Service;
   readonly #names = new Set<string>();
-  /** How often each name existed before the first command. */
+  /** The number of categories with each name before the first command. */
   readonly #before: ReadonlyMap<string, number>;
   readonly #creates = new Map<string, number>();
   readonly #excused = new Set<string>();
@@ -38,7 +38,7 @@ export class Expectations {
       .map(([name, count]) => `"${name}" exists ${count} times`);
   }
 
-  /** Whether no category of this name is missing. */
+  /** Whether no category with this name is missing. */
   isComplete(name: string): boolean {
     return this.#service.stored.filter((one) => one.name === name).length >= this.#allowed(name);
   }

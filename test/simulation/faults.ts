@@ -13,7 +13,7 @@ const FEW = [1, 9] as const;
 /** The faults of requests; the others of the table are faults of a process, a state server or a clock. */
 const OF_REQUESTS = new Set(`${FAILURES} ${REFUSALS} ${UNKNOWN_OUTCOMES} created-twice`.split(' '));
 
-/** Faults of one cause. A world draws from some of them only, so that its other checks stay exact and faults meet often. */
+/** Faults of one cause. A world draws from some of them only, so that its other checks stay exact and faults often coincide. */
 export type Cause = 'service' | 'process' | 'server' | 'clock';
 
 /**
@@ -23,7 +23,7 @@ export type Cause = 'service' | 'process' | 'server' | 'clock';
  */
 type Moment = 'create' | 'list' | 'owed' | 'lost' | 'refused' | 'connecting' | 'contended' | 'asleep' | 'any';
 
-/** One of the kinds at one of the moments; `amount` is the number of requests, or milliseconds, or the least and the most. */
+/** One of the kinds at one of the moments; `amount` is the number of requests, or milliseconds, or their minimum and maximum. */
 type Draw = readonly [kinds: string, moments: string, amount?: number | readonly [number, number]];
 
 /** Faults that are injected together, so that one meets what another made uncertain. */
@@ -34,15 +34,15 @@ const TABLE: readonly (readonly [cause: Cause, weight: number, ...draws: Draw[]]
   ['service', 4, [DELAYED, 'create', 3], [REFUSALS, 'create', 2], [DELAYED, 'create', 3]],
   // A late refusal that extends a wait while a probe is in flight.
   ['service', 4, ['slow-refusal', 'create', 2], ['refuse', 'create', 1], [DELAYED, 'create', 2]],
-  // Longer than any run tries.
+  // More than any run retries.
   ['service', 3, [`${FAILURES} refuse refuse`, 'create create list any', [8, 48]]],
   ['process', 2, [ENDS, 'create create list any']],
   ['process', 4, [UNKNOWN_OUTCOMES, 'create', FEW], [ENDS, 'create list any']],
   ['process', 4, ['slow', 'create', 8], [ENDS, 'create']],
   ['process', 2, ['accepted-late', 'create', 4], ['kill', 'owed'], ['kill', 'owed']],
-  // So long that another machine takes over.
+  // Long enough for another machine to take over.
   ['process', 6, ['suspend', 'create connecting contended', [65_000, 165_000]]],
-  // A refusal that the suspended process must know of before it sends its request.
+  // A refusal that the suspended process must know about before it sends its request.
   ['process', 10, ['suspend', 'connecting', [2000, 4900]], ['refuse', 'asleep', 3]],
   // A process that dies after the seal of a log, while others have it open.
   ['process', 4, ['kill-rotating', 'create list any'], ['kill-rotating kill-writing', 'create any']],
@@ -98,7 +98,7 @@ interface Hooks {
 }
 
 export class Faults {
-  /** How often each kind was injected. */
+  /** The number of times that each kind was injected. */
   readonly injected: Record<string, number> = {};
   readonly #hooks: Hooks;
   /** The faults that wait for requests, with the number of requests left. */

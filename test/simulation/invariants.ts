@@ -37,20 +37,20 @@ interface Row {
   lastAt: number;
 }
 
-/** How long a probe keeps other requests from being sent, without the time to connect. */
+/** How long a probe prevents other requests from being sent, without the time to connect. */
 const PROBE_MS = 4000;
 /** The kinds of error by exit code (docs/cli.md, exit codes). */
 const KINDS = 'internal usage auth rejected rate_limited network service unknown_outcome storage'.split(' ');
-/** The longest time until all machines know of a 429, without the calls to the state server (docs/fleet.md), in milliseconds. */
+/** The longest time until all machines know about a 429, without the calls to the state server (docs/fleet.md), in milliseconds. */
 const NEWS_MS = 1500;
 /** The time until no run relies on a lock that the server has lost (docs/fleet.md), in milliseconds. */
 const LOCK_NEWS_MS = 10_000;
 /** The longest time from the head of a response to its end, in milliseconds. */
 const LONGEST_BODY_MS = 3;
-/** Far more than a log has when it is rotated (build.mjs): a state in use may be large, and processes write at once. */
+/** Far more than the size at which a log is rotated (build.mjs): its state may be large, and processes write concurrently. */
 const LARGEST_LOG_BYTES = 24_000;
 const LONGEST_LOG = 40;
-/** The longest floor (docs/rate-limits.md), in milliseconds. */
+/** The longest backoff (docs/rate-limits.md), in milliseconds. */
 const MINUTE_MS = 60_000;
 /** Tolerance for rounding, the backoff of reads and the pauses between lists, in milliseconds. */
 const SLACK_MS = 16_000;
@@ -73,17 +73,17 @@ export class Invariants {
   readonly #options: Options;
   readonly #rows = new Map<SimulatedProcess, Row>();
   readonly #waits: StatedWait[] = [];
-  /** The last refusal, and the requests in flight that were sent by processes that knew of it. */
+  /** The last refusal, and the requests in flight that were sent by processes that knew about it. */
   #refusal: (StatedWait & { readonly probes: Map<number, Probe> }) | undefined;
   /** The refusals that any process has received in a row, and in all; when the last was received, and the last success. */
   #row = 0;
   #refusals = 0;
   #refusedAt = -1;
   #passedAt = -1;
-  /** The end of the stated waits and used-up windows, and of the waits and windows of any response. */
+  /** The end of the stated waits and exhausted windows, and of the waits and windows of any response. */
   #dueAt = 0;
   #statedUntil = 0;
-  /** The creates of imports, since the state server has last lost their locks. */
+  /** The creates of imports, since the state server last lost their locks. */
   #creates: { readonly process: SimulatedProcess; readonly at: number }[] = [];
 
   constructor(options: Options) {
@@ -102,14 +102,14 @@ export class Invariants {
     const { status, waitUntil, headers } = response;
     const resetAt = Number(headers['x-ratelimit-reset'] ?? 0) * 1000 - EPOCH - service.manners.skewMs;
     const statedMs = (waitUntil ?? now) - now;
-    // A response that was long on its way states its wait later.
+    // A response that took a long time states its wait later.
     this.#statedUntil = Math.max(this.#statedUntil, Math.max(now + 1.1 * statedMs, resetAt) + now - sentOn);
     if (status === 503 || status === 429) this.#refusals++;
     if (process.dead) return;
     service.heard(sentOn, status === 429 || status === 503);
     const statedAt = waitUntil ?? (service.manners.headers ? resetAt : undefined);
-    const floorMs = this.#floorMs(process, status, sentOn, statedAt === undefined ? undefined : statedAt - now);
-    const wait = { until: Math.max(waitUntil ?? now, now + floorMs), heardAt: now, by: process };
+    const backoffMs = this.#backoffMs(process, status, sentOn, statedAt === undefined ? undefined : statedAt - now);
+    const wait = { until: Math.max(waitUntil ?? now, now + backoffMs), heardAt: now, by: process };
     if (status === 429) this.#refusal = { ...wait, probes: new Map() };
     else if (sentOn >= (this.#refusal?.heardAt ?? now)) this.#refusal = undefined;
     // A 503 to a list is a failure, after which only this list waits.
@@ -125,7 +125,7 @@ export class Invariants {
     const { scheduler, stateServer, slowestMs, expectations } = this.#options;
     const { now } = scheduler;
     const refusal = this.#refusal;
-    // A ledger that was not in use, or whose clock was set back, knows only of blocks that are not over.
+    // A ledger that was not in use, or whose clock was set back, knows only blocks that have not ended.
     const isInLedger = Math.max(stateServer.troubledUntil, process.machine.setAt) < (refusal?.heardAt ?? 0);
     // A ticket that a suspended process held may have expired, or be valid again after the block.
     if (refusal && isInLedger && process.suspendedUntil === 0 && this.#knows(process, refusal)) {
@@ -160,8 +160,8 @@ export class Invariants {
     this.#refusal?.probes.delete(number);
   }
 
-  // Returns a lower bound of the floor after a response (docs/rate-limits.md): the least that this process must know of.
-  #floorMs(process: SimulatedProcess, status: number, sentOn: number, statedMs?: number): number {
+  // Returns a lower bound on the backoff after a response (docs/rate-limits.md), from responses that this process must know about.
+  #backoffMs(process: SimulatedProcess, status: number, sentOn: number, statedMs?: number): number {
     const { scheduler, shared, stateServer } = this.#options;
     const { now } = scheduler;
     const row = this.#rows.get(process) ?? { refusals: 0, lastAt: -1 };
@@ -171,7 +171,7 @@ export class Invariants {
       this.#row++;
       this.#refusedAt = now;
     } else if (sentOn > this.#refusedAt) {
-      // The success of a request that was sent before the refusal does not end the row.
+      // The success of a request that was sent before the refusal does not end the row of refusals.
       this.#row = 0;
       this.#passedAt = now;
     }
@@ -185,7 +185,7 @@ export class Invariants {
     if (isTogether || isPartial) return 1000;
     // At most four times as long as a stated wait.
     const mostMs = statedMs === undefined ? MINUTE_MS : Math.max(1000, 4 * statedMs);
-    return Math.min(mostMs, floorOf(row.refusals));
+    return Math.min(mostMs, backoffOf(row.refusals));
   }
 
   /** Called for each text that a process writes to stderr. */
@@ -205,24 +205,24 @@ export class Invariants {
     // A clock that has been set since the head of the last response differs from the one that determined the time.
     if (machine.setAt >= 0 && machine.setAt >= activeAt - LONGEST_BODY_MS) return;
     const statedMs = this.#statedUntil - this.#options.scheduler.now;
-    const late = ms - Math.max(1.1 * floorOf(this.#refusals), statedMs) - SLACK_MS;
+    const late = ms - Math.max(1.1 * backoffOf(this.#refusals), statedMs) - SLACK_MS;
     if (late > 0) this.violate(`${what} ${seconds(late)} later than the service asks for`);
   }
 
   // Checks that the service's statements explain the time since the last request or response.
   #checkIdle({ activeAt, startedAt }: SimulatedProcess, slackMs: number): void {
     const { scheduler, calm } = this.#options;
-    const latest = Math.max((activeAt < 0 ? startedAt : activeAt) + 1.1 * floorOf(this.#row), this.#dueAt) + slackMs;
+    const latest = Math.max((activeAt < 0 ? startedAt : activeAt) + 1.1 * backoffOf(this.#row), this.#dueAt) + slackMs;
     if (calm && scheduler.now > latest)
       this.violate(`idle ${seconds(scheduler.now - latest)} longer than the service asks for`);
   }
 
-  // Whether a process must know of a wait that was stated to it or to another process.
+  // Whether a process must know about a wait that was stated to it or to another process.
   #knows(process: SimulatedProcess, { by, heardAt }: StatedWait): boolean {
     const { scheduler, shared, stateServer } = this.#options;
     // All processes of one machine share its files.
     if (by === process || !shared) return true;
-    // During an outage each machine uses a ledger of its own, and a process may use it once more afterwards.
+    // During an outage, each machine uses its own ledger, and a process may use it once more afterwards.
     const { troubledUntil, lostAt, outages, slowestMs } = stateServer;
     const newsMs = NEWS_MS + 4 * slowestMs;
     // A process that ends hands its block over, if the state server is back.
@@ -232,7 +232,7 @@ export class Invariants {
     return isShared && !by.dead && by.suspendedUntil === 0 && scheduler.now - heardAt > newsMs;
   }
 
-  // Checks that the service's own limits refuse no request, if the process could know of them.
+  // Checks that the service's own limits refuse no request, if the process could know about them.
   #refusedByOwnLimit({ process }: ServiceRequest, excused: boolean): void {
     const { service, shared, stateServer } = this.#options;
     if (excused || (shared && stateServer.troubled) || !service.manners.headers || process.machine.setAt >= 0) return;
@@ -283,7 +283,7 @@ export class Invariants {
 }
 
 /** The wait after so many refusals in a row if none is stated, in milliseconds. */
-function floorOf(refusals: number): number {
+function backoffOf(refusals: number): number {
   return refusals <= 0 ? 0 : Math.min(MINUTE_MS, 1000 * 2 ** (refusals - 1));
 }
 

@@ -4,7 +4,7 @@ import type { Fault } from './faults.ts';
 import type { WorldPlan, WorldResult } from './world.ts';
 import { planWorld, runWorld } from './world.ts';
 
-/** `injected` counts how often each kind of fault was injected. */
+/** `injected` counts the injections of each kind of fault. */
 export async function runWorlds(seeds: readonly number[]) {
   const found: { readonly seed: number; readonly step: number; readonly what: string }[] = [];
   const injected: Record<string, number> = {};

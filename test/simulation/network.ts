@@ -14,13 +14,13 @@ interface NetworkOptions {
   readonly faults: Faults;
   readonly invariants: Invariants;
   readonly trace: Trace;
-  /** How long a connection takes, milliseconds. */
+  /** The time to connect, in milliseconds. */
   readonly connectMs: number;
 }
 
 /** Faults that only the network knows; all others are faults of the service. */
 const ON_THE_WAY = new Set('lost-response late-request slow slow-response silent truncated'.split(' '));
-/** The longest time that a request takes to the service, and its response back, milliseconds. */
+/** The longest time that a request takes to reach the service, and its response to return, in milliseconds. */
 const TO_MS: Readonly<Record<string, number>> = { 'late-request': 1500, slow: 6500 };
 const BACK_MS: Readonly<Record<string, number>> = { 'slow-refusal': 8000, 'slow-response': 8000 };
 

@@ -8,7 +8,7 @@ export const EPOCH = Date.parse('2026-11-21T12:00:00.250Z');
 
 export interface Machine {
   readonly name: string;
-  /** Its wall clock minus true time, milliseconds. */
+  /** Its wall clock minus true time, in milliseconds. */
   skewMs: number;
   /** When its wall clock was last set back; -1 before. */
   setAt: number;
@@ -72,7 +72,7 @@ export function settled(): Promise<void> {
 }
 
 export class Scheduler {
-  /** True virtual time since the world began, milliseconds. */
+  /** True virtual time since the world began, in milliseconds. */
   now = 0;
   steps = 0;
   readonly random: () => number;

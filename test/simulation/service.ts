@@ -48,13 +48,13 @@ export interface ServiceResponse {
 class Quota {
   windowEnds: number;
   used: number;
-  /** When the first response of this window was received: from then on the client knows of it. */
+  /** When the first response of this window was received: from then on, the client knows it. */
   heardAt = Number.POSITIVE_INFINITY;
   /** True if the client cannot know the quota exactly, for example after a request that timed out. */
   foreign = false;
   /** When the client first stopped waiting for a request that was served later. */
   lateSince = Number.POSITIVE_INFINITY;
-  /** When the last request was sent whose response was received. */
+  /** When the last request that received a response was sent. */
   confirmedAt: number;
 
   constructor(windowEnds: number, used: number, confirmedAt: number) {
@@ -168,7 +168,7 @@ export class Service {
     return this.#error(429, `slow down, ${KEY}`, waitUntil, stated);
   }
 
-  // Mostly a few seconds, now and then longer than most values of --max-wait.
+  // Usually a few seconds, sometimes longer than most values of --max-wait.
   #banSeconds(): number {
     const draw = this.#scheduler.random();
     return draw > 0.92 ? 600 : Math.ceil(20 * draw ** 2);

@@ -5,7 +5,7 @@ import { KINDS } from './faults.ts';
 import type { Simulator } from './simulator.ts';
 import { loadSimulator } from './simulator.ts';
 
-/** Of the defects planted in `src/append-log`, 97 and 180 notice two that 1 to 78 do not: drafts read as segments, stale streams. */
+/** Of the defects planted in `src/append-log`, 97 and 180 detect two that 1 to 78 do not: drafts read as segments, stale streams. */
 const SEEDS = [...Array.from({ length: 78 }, (_, at) => at + 1), 97, 180];
 
 let simulator: Simulator;
@@ -28,7 +28,7 @@ test('a simulated world is reproducible from its seed', async () => {
   expect(second.trace).toEqual(first.trace);
 });
 
-test('a simulated world shows a planted violation, with the one fault that it needs and the preceding steps', async () => {
+test('the report of a planted violation shows the one fault that it needs and the preceding steps', async () => {
   const { violations, faults, trace } = await simulator.runOne(2, [simulator.CREATED_TWICE]);
   expect(violations[0]?.what).toMatch(/exists \d+ times/);
   expect(faults).toMatchObject([{ kind: 'created-twice' }]);

@@ -9,7 +9,7 @@ type Reply = string | number | readonly (string | number | readonly Entry[])[];
 /** The SHA-1 of the two scripts. */
 const APPEND = 'ff13b9f512fd05c9345a66c411b21482307421e3';
 const COMPACT = '4c6852b257fb649699aac0724d1108937bcec76d';
-/** The time until all machines use it again after an outage, milliseconds. */
+/** The time until all machines use it again after an outage, in milliseconds. */
 const SETTLED_AFTER_MS = 10_000;
 
 export class StateServer {
@@ -20,7 +20,7 @@ export class StateServer {
   hungUntil = 0;
   /** When it was unavailable. */
   readonly outages: { readonly from: number; readonly to: number }[] = [];
-  /** How long a call takes to it or back, milliseconds. */
+  /** The longest time that a call takes to reach it, or its reply to return, in milliseconds. */
   readonly slowestMs: number;
   readonly #scheduler: Scheduler;
   readonly #streams = new Map<string, Entry[]>();
@@ -45,13 +45,13 @@ export class StateServer {
     this.#trouble(ms);
   }
 
-  /** Commands arrive, and are executed afterwards. */
+  /** Commands arrive, but are executed only afterwards. */
   hang(ms: number): void {
     this.hungUntil = this.#scheduler.now + ms;
     this.#trouble(ms);
   }
 
-  /** Loses the records of this last time, as after a failover, or all. */
+  /** Loses the records of the last `lastMs`, as after a failover, or all records. */
   lose(lastMs: number): void {
     this.lostAt = this.#scheduler.now;
     const from = Number(this.#now) - lastMs;
@@ -74,7 +74,7 @@ export class StateServer {
     return Math.max(0, ...[...this.#streams.values()].map(({ length }) => length));
   }
 
-  /** Everything it holds, for the invariants. */
+  /** All its data, for the invariants. */
   dump(): string {
     return JSON.stringify([...this.#streams]);
   }

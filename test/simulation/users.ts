@@ -15,10 +15,10 @@ export type Task =
 
 export interface UserPlan {
   readonly machine: number;
-  /** The container on that machine. */
+  /** The container on the machine. */
   readonly container: number;
   readonly startsAt: number;
-  /** Options of every command of this user. */
+  /** The options of all commands of this user. */
   readonly options: readonly string[];
   readonly tasks: readonly Task[];
 }

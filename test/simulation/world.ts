@@ -43,7 +43,7 @@ export function planWorld(seed: number) {
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
   const chance = (share: number): boolean => random() < share;
   const upTo = (count: number): number => Math.floor(random() * count);
-  // In three worlds in ten only the service determines what a process must wait for, and these checks are exact.
+  // In three of ten worlds, only the service determines what a process must wait for, and these checks are exact.
   const isCalm = chance(0.3);
   const hasStateServer = chance(isCalm ? 0.2 : 0.5);
   const machines = Array.from({ length: hasStateServer && !isCalm ? 2 : 1 }, () => ({
@@ -63,7 +63,7 @@ export function planWorld(seed: number) {
   const rows = ['old 1', ...users.flatMap(({ tasks }) => tasks.flatMap((task) => ('names' in task ? task.names : [])))];
   const faults = drawFaults(random, rows.length, causes);
   const before = Array.from({ length: chance(0.4) ? 0 : 1 + upTo(6) }, () => pick(rows));
-  // How long a call to the state server takes, and a connection to the service, milliseconds.
+  // The time of a call to the state server, and of connecting to the service, in milliseconds.
   const [serverMs, connectMs] = [pick([2, 30, 150]), pick([20, 20, 400])];
   return { seed, machines, hasStateServer, serverMs, connectMs, manners, before, users, faults };
 
