@@ -57,7 +57,7 @@ const BARE = '0 take first, 0 bare first';
 /** `early` and `late` are in flight together, and `early` is refused for a second. */
 const REFUSED = `${OPEN}, 1 take early late, 100 429 early wait=1000`;
 const SILENT = 'wait=none from=backoff';
-/** A refusal because nothing is left. */
+/** A refusal because the quota is exhausted. */
 const exhausted = (at: number, id: string, ms: number): string =>
   `${at} 429 ${id} limit=60 left=0 wait=${ms} from=reset reset=${at + ms}`;
 

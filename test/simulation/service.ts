@@ -48,7 +48,7 @@ export interface ServiceResponse {
 class Quota {
   windowEnds: number;
   used: number;
-  /** When the first response of this window was received: from then on, the client knows it. */
+  /** When the first response of this window was received: from then on, the client knows the window. */
   heardAt = Number.POSITIVE_INFINITY;
   /** True if the client cannot know the quota exactly, for example after a request that timed out. */
   foreign = false;
