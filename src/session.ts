@@ -79,7 +79,7 @@ export class Session {
     const credentials = await this.target.ifOpened();
     if (!(error instanceof PetstoreError) || error.kind !== 'auth' || error.status !== 401 || !credentials)
       return error;
-    return new PetstoreError('auth', error.message, { ...error.details, command: undefined, ...keyHint(credentials) });
+    return new PetstoreError('auth', error.message, { ...error.details, ...keyHint(credentials) });
   };
 
   /** Writes one line to stderr, except with `--quiet` or `--json`. */
