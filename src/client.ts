@@ -135,16 +135,16 @@ function openService(
 ) {
   const clock = systemClock;
   const own = { baseUrl: url, key, clock, onWarning, stateDir: ledgerDir(given.stateDir, url) };
-  const address = given.stateUrl ? parseStateUrl(given.stateUrl, given.statePassword, 'stateUrl') : undefined;
+  const connection = given.stateUrl ? parseStateUrl(given.stateUrl, given.statePassword, 'stateUrl') : undefined;
   // The first call loads the code for the state server; until then, an empty ledger reports that nothing is known.
-  let ledger = new Ledger(address ? { ...own, stateDir: IN_MEMORY } : own);
+  let ledger = new Ledger(connection ? { ...own, stateDir: IN_MEMORY } : own);
   let server: StateServer | undefined;
   let opened: Promise<HttpClient> | undefined;
   const open = async (): Promise<HttpClient> => {
-    if (address) {
+    if (connection) {
       const { StateServer } = await import('./append-log/state-server.ts');
       const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');
-      server = new StateServer({ address, clock, onOutage: onWarning });
+      server = new StateServer({ connection, clock, onOutage: onWarning });
       await ledger.close();
       ledger = openSharedLedger(server, own);
     }

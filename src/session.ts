@@ -53,10 +53,10 @@ export class Session {
     const url = env['PETSTORE_STATE_URL'];
     if (!url) return undefined;
     const { parseStateUrl } = await import('./append-log/state-url.ts');
-    const address = parseStateUrl(url, env['PETSTORE_STATE_PASSWORD'], 'PETSTORE_STATE_URL');
-    if (address.password !== undefined) redactor.add(address.password);
+    const connection = parseStateUrl(url, env['PETSTORE_STATE_PASSWORD'], 'PETSTORE_STATE_URL');
+    if (connection.password !== undefined) redactor.add(connection.password);
     const { StateServer } = await import('./append-log/state-server.ts');
-    const server = new StateServer({ address, clock, onOutage: (text) => void this.notice(text) });
+    const server = new StateServer({ connection, clock, onOutage: (text) => void this.notice(text) });
     cleanups.push(async () => server.close());
     return server;
   });

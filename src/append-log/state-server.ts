@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { CLOSED, connectionError, NO_TLS, replyError, StateServerError } from './state-server-error.ts';
-import type { ServerAddress } from './state-url.ts';
+import type { StateServerConnection } from './state-url.ts';
 
 // A restart or a failover takes about this long; a server that never responded is not waited for.
 const PATIENCE_MS = 5000;
@@ -16,7 +16,7 @@ const INTERVALS = 20;
 export type Reply = string | number | null | readonly Reply[];
 
 export interface StateServerOptions {
-  readonly address: ServerAddress;
+  readonly connection: StateServerConnection;
   readonly clock: Clock;
   /** Called when a wait for the server begins. */
   readonly onOutage?: ((text: string) => void) | undefined;
@@ -41,12 +41,12 @@ export class StateServer {
   }
 
   get tls(): boolean {
-    return this.#options.address.tls;
+    return this.#options.connection.tls;
   }
 
   /** Host and port, as messages name the server. */
   get name(): string {
-    const { host, port } = this.#options.address;
+    const { host, port } = this.#options.connection;
     return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
   }
 
@@ -82,7 +82,7 @@ export class StateServer {
   toPetstoreError(error: unknown, ifItMayPass?: string): unknown {
     if (!(error instanceof StateServerError)) return error;
     const kind = error.problem === 'rejected' && !this.#accepted ? 'usage' : 'storage';
-    const hint = error.hintFor(this.#options.address.from, ifItMayPass);
+    const hint = error.hintFor(this.#options.connection.from, ifItMayPass);
     return new PetstoreError(kind, `cannot use state server ${this.name}: ${error.message}`, { hint });
   }
 
@@ -142,7 +142,7 @@ export class StateServer {
   }
 
   async #open(): Promise<Redis> {
-    const { host, port, tls, username, password, database } = this.#options.address;
+    const { host, port, tls, username, password, database } = this.#options.connection;
     const client = new Redis({
       host,
       port,

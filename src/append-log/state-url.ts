@@ -1,14 +1,14 @@
 // Parses the URL of a state server.
 import { PetstoreError } from '../errors.ts';
 
-export interface ServerAddress {
+export interface StateServerConnection {
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly database: number;
-  /** The setting that contains the address, for hints: `PETSTORE_STATE_URL` or the library's `stateUrl`. */
+  /** The setting that contains the URL, for hints: `PETSTORE_STATE_URL` or the library's `stateUrl`. */
   readonly from: string;
 }
 
@@ -17,7 +17,7 @@ export interface ServerAddress {
  * @param name the name of the setting, for messages
  * @throws PetstoreError `usage`
  */
-export function parseStateUrl(text: string, password: string | undefined, name: string): ServerAddress {
+export function parseStateUrl(text: string, password: string | undefined, name: string): StateServerConnection {
   const wrong = (problem: string): PetstoreError =>
     new PetstoreError('usage', `${name} ${problem}`, { hint: 'use a URL such as rediss://user@host:6379/0' });
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { StateServer } from '../../src/append-log/state-server.ts';
 import type { StateServerError } from '../../src/append-log/state-server-error.ts';
 import { connectionError, replyError } from '../../src/append-log/state-server-error.ts';
-import type { ServerAddress } from '../../src/append-log/state-url.ts';
+import type { StateServerConnection } from '../../src/append-log/state-url.ts';
 import { parseStateUrl } from '../../src/append-log/state-url.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { until } from '../support/processes.ts';
@@ -15,9 +15,9 @@ const withServer = test.runIf(hasStateServer);
 const PING = "return {'pong', KEYS[1], ARGV[1]}";
 const WITHIN_MS = 200;
 
-function client(port: number, more: Partial<ServerAddress> = {}, clock = new FakeClock()): StateServer {
-  const address = { ...parseStateUrl(`redis://127.0.0.1:${port}`, undefined, 'PETSTORE_STATE_URL'), ...more };
-  const server = new StateServer({ address, clock, timeoutMs: WITHIN_MS });
+function client(port: number, more: Partial<StateServerConnection> = {}, clock = new FakeClock()): StateServer {
+  const connection = { ...parseStateUrl(`redis://127.0.0.1:${port}`, undefined, 'PETSTORE_STATE_URL'), ...more };
+  const server = new StateServer({ connection, clock, timeoutMs: WITHIN_MS });
   onTestFinished(() => server.close());
   return server;
 }

@@ -22,8 +22,8 @@ const words: LogFormat<string[]> = {
 };
 
 function stateServer(server: RedisServer, clock = systemClock, onOutage?: (text: string) => void): StateServer {
-  const address = parseStateUrl(server.url, undefined, 'X');
-  const made = new StateServer({ address, clock, onOutage, timeoutMs: 10_000 });
+  const connection = parseStateUrl(server.url, undefined, 'X');
+  const made = new StateServer({ connection, clock, onOutage, timeoutMs: 10_000 });
   onTestFinished(() => made.close());
   return made;
 }
@@ -194,7 +194,10 @@ test.each([
 ])('a server that replies %j to every script is unavailable immediately (%s)', async (bytes, message) => {
   const server = await scriptedRedis((_command, socket) => socket.write(bytes));
   const clock = new FakeClock();
-  const state = new StateServer({ address: parseStateUrl(`redis://127.0.0.1:${server.port}`, undefined, 'X'), clock });
+  const state = new StateServer({
+    connection: parseStateUrl(`redis://127.0.0.1:${server.port}`, undefined, 'X'),
+    clock,
+  });
   for (const one of [state, server]) onTestFinished(() => one.close());
   await expect(writer(state, { clock }).append('a')).rejects.toMatchObject({ problem: 'unavailable', message });
   expect([clock.slept, server.commands.length <= 3]).toEqual([[], true]);

@@ -53,7 +53,7 @@ function inFiles() {
 
 function onServer({ url }: RedisServer) {
   const clock = new FakeClock();
-  const server = new StateServer({ address: parseStateUrl(url, undefined, 'X'), clock });
+  const server = new StateServer({ connection: parseStateUrl(url, undefined, 'X'), clock });
   onTestFinished(() => server.close());
   return { open: () => openLock(URL, { clock, server, stateDir: tempDir }) };
 }

@@ -64,8 +64,8 @@ class Machine {
     const own = { baseUrl: 'https://pets.example/v1', key: 'a-key', clock };
     const onWarning = (text: string): void => void warnings.push(text);
     const onOutage = (text: string): void => void outages.push(text);
-    const address = parseStateUrl(server.url, undefined, 'X');
-    this.server = new CountingServer({ address, clock, onOutage, timeoutMs: 10_000 });
+    const connection = parseStateUrl(server.url, undefined, 'X');
+    this.server = new CountingServer({ connection, clock, onOutage, timeoutMs: 10_000 });
     this.ledger = openSharedLedger(this.server, { ...own, onWarning, stateDir: this.stateDir });
     open.push(this);
   }
