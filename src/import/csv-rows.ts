@@ -70,7 +70,10 @@ export function readDelimited(source: string, usual: string | undefined, validat
 /** Replaces the parser's messages, which quote the file, and names the line of the mistake: that of the opening quote. */
 function quoteError(code: string, openedLine: number, failedLine: number, validator: RowValidator): PetstoreError {
   if (code === 'INVALID_OPENING_QUOTE')
-    return validator.fatalError('quote inside an unquoted field (quote the field and write "" for it)', failedLine);
+    return validator.fatalError(
+      'quote inside an unquoted field (quote the field, and write "" for the quote)',
+      failedLine,
+    );
   if (code === 'CSV_QUOTE_NOT_CLOSED') return validator.fatalError('missing closing quote', openedLine);
   const message =
     openedLine < failedLine
