@@ -1,7 +1,7 @@
 // Checks the values of options, and the options of the library at run time: JavaScript callers may misspell them.
 import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
-import { formatNumber } from './format.ts';
+import { formatChoices, formatNumber } from './format.ts';
 
 /**
  * @param of the owner of the options, for messages
@@ -18,7 +18,7 @@ export function checkOptions<T extends object>(
   }
   const unknown = Object.keys(options ?? {}).find((name) => !names.includes(name));
   if (unknown === undefined) return (options ?? {}) as T;
-  const hint = `use ${names.join(', ')}`;
+  const hint = `use ${formatChoices(names)}`;
   throw new PetstoreError('usage', `unknown ${option} "${escapeControls(unknown)}" of ${of}`, { hint });
 }
 

@@ -2,6 +2,7 @@
 import { invalidValueError } from '../check-options.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
+import { formatChoices } from '../format.ts';
 import type { HttpHeaders, HttpRequest } from '../http/types.ts';
 import { parseJson, stringifyJson } from '../json.ts';
 
@@ -37,7 +38,7 @@ export function rawRequest(
  */
 export function checkedRequest(method: unknown, path: unknown, body: unknown): HttpRequest {
   const known = METHODS.find((one) => one === String(method).toUpperCase());
-  if (!known) throw invalidValueError(method, 'method', `use ${METHODS.join(', ')}`);
+  if (!known) throw invalidValueError(method, 'method', `use ${formatChoices(METHODS)}`);
   if (typeof path !== 'string') throw new PetstoreError('usage', 'path must be a string');
   return rawRequest(known, path, body === undefined ? undefined : jsonText(body), 'the body');
 }

@@ -8,7 +8,7 @@ export interface RateLimit {
 }
 
 /** The service's enterprise plan has custom limits (docs/service.md); here it is unlimited. */
-export const PLANS: ReadonlyMap<unknown, readonly string[]> = new Map([
+export const PLANS: ReadonlyMap<string, readonly string[]> = new Map([
   ['free', ['60/1m', '1000/1d']],
   ['pro', ['300/1m', '10000/1d']],
   ['business', ['1000/1m', '100000/1d']],

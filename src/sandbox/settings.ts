@@ -2,6 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { checkPath, checkWholeNumber, invalidValueError } from '../check-options.ts';
 import { PetstoreError } from '../errors.ts';
+import { formatChoices } from '../format.ts';
 import { parseFault } from './faults.ts';
 import { PLANS, parseLimit } from './limiter.ts';
 
@@ -40,11 +41,11 @@ function readLimits({ limits: given, plan }: GivenSettings, nameOf: NameOption) 
     const message = `${nameOf('plan')} and ${nameOf('limits')} cannot be combined`;
     throw new PetstoreError('usage', message, { hint: 'use one of them' });
   }
-  const name = plan === undefined ? 'free' : plan;
+  const name = plan === undefined ? 'free' : String(plan);
   const rates = isCustom ? custom : PLANS.get(name);
-  if (!rates) throw invalidValueError(plan, nameOf('plan'), `use ${[...PLANS.keys()].join(', ')}`);
+  if (!rates) throw invalidValueError(plan, nameOf('plan'), `use ${formatChoices([...PLANS.keys()])}`);
   return {
-    plan: isCustom ? 'custom' : String(name),
+    plan: isCustom ? 'custom' : name,
     rates,
     limits: rates.map((text) => parseLimit(text, nameOf('limits'))),
   };
