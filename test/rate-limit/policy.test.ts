@@ -130,6 +130,11 @@ an exhausted window is reported immediately even if a request is in flight
 a late response of the previous window changes nothing
   ${OPEN} reset=10000, 9000 take late, 11500 take next, 11600 ok next reset=70000, 11700 ok late left=3 reset=10000,
   11701 grants 59
+a server error without headers to a probe after a block learns nothing, so another probe is sent
+  0 take a, 0 429 a limit=60 left=0 reset=300000 wait=2000, 2000 take probe, 2010 bare probe status=502, 2020 is probe
+a server error does not end a row of refusals
+  ${BARE}, 1 take a, 2 429 a ${SILENT}, 1002 take b, 1003 bare b status=502, 1004 take c, 1005 429 c ${SILENT},
+  1005 has block.refusals=2
 server errors do not raise the number of requests in flight
   ${BARE}, 1 take a b, 2 bare a b status=502, 3 take c d, 4 bare c d status=502, 5 grants 2
 the minute window is not remembered as the daily one
