@@ -75,7 +75,11 @@ export class LedgerLog {
    */
   async refresh(): Promise<void> {
     await Promise.all([this.#call((log) => log.refresh()), this.#written()]);
-    // After a clock was set back, earlier records are in the future and are forgotten.
+    this.adjustToClock();
+  }
+
+  /** After a clock was set back, earlier records are in the future and are forgotten. */
+  adjustToClock(): void {
     if (isAhead(this.cached(), this.now)) this.appendInBackground({ kind: 'clock' });
   }
 

@@ -59,6 +59,7 @@ export class Ledger {
   }
 
   observe(ticket: string, reading: RateLimitReading): void {
+    this.#log.adjustToClock();
     const jitterDraw = Math.floor(this.#options.clock.random() * 1000);
     this.#log.appendInBackground({ kind: 'response', id: ticket, reading, jitterDraw });
   }

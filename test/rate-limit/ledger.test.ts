@@ -137,6 +137,8 @@ test.each([
   if (when === 'before') machine.clock.at -= ms;
   ledger.observe(ticket, machine.response({ status: 429, waitMs: 30_000 }));
   if (when === 'after') machine.clock.at -= ms;
+  // Commands that end here report the time without requesting a ticket.
+  else expect(ledger.quota().nextRequestAt ?? 0).toBeLessThanOrEqual(machine.clock.at + 31_000);
   const admission = await ledger.acquire(30_000);
   expect(admission).toMatchObject(BLOCKED);
   const wait = 'until' in admission ? admission.until - machine.clock.at : Number.NaN;
