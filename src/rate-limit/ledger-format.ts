@@ -13,7 +13,7 @@ export const ledgerFormat: LogFormat<KeyState> = {
   apply(state, text, at) {
     const record = tryParseJson(text);
     if (!isObject(record)) return;
-    if (record['kind'] === 'snapshot') Object.assign(state, record['state']);
+    if (record['kind'] === 'snapshot' && isObject(record['state'])) Object.assign(state, record['state']);
     else if (isRecord(record)) reduce(state, at === undefined ? record : { ...record, at });
   },
   snapshot: (state) => [JSON.stringify({ kind: 'snapshot', state })],
@@ -21,5 +21,6 @@ export const ledgerFormat: LogFormat<KeyState> = {
 
 // The log has checked that petstore wrote the record, and the version in the log's name identifies the format.
 function isRecord(value: Readonly<Record<string, unknown>>): value is LedgerRecord {
-  return KINDS.has(value['kind']) && Number.isFinite(value['at']);
+  const isComplete = value['kind'] !== 'response' || isObject(value['reading']);
+  return isComplete && KINDS.has(value['kind']) && Number.isFinite(value['at']);
 }
