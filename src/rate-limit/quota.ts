@@ -1,7 +1,7 @@
 // The rate limit of a key: as programs read it, `petstore quota --json` and `client.quota()`, and as the quota line.
 import { formatDuration, formatRemaining } from '../format.ts';
 import { admit } from './admission.ts';
-import type { Block, KeyState, Window } from './key-state.ts';
+import type { KeyState, Window } from './key-state.ts';
 import { activeBlock } from './key-state.ts';
 import { RULES } from './rules.ts';
 
@@ -66,21 +66,16 @@ export function quotaOf(state: KeyState, now: number, clockOffsetMs = 0): Omit<Q
   };
   return {
     ...(nearest ? windowOf(nearest) : NO_WINDOW),
-    blocked: block ? blockedBy(block, ours) : null,
+    blocked: block
+      ? { until: ours(block.until), since: ours(block.since), reason: block.reason, consecutive429s: block.refusals }
+      : null,
     nextRequestAt: 'until' in admission ? ours(admission.until) : null,
     dailyLimit: hasDaily ? windowOf(daily) : null,
     inFlight: Object.values(state.tickets).filter(({ expires }) => t <= expires).length,
   };
 }
 
-function blockedBy({ until, since, reason, refusals }: Block, ours: (at: number) => number): Quota['blocked'] {
-  return { until: ours(until), since: ours(since), reason, consecutive429s: refusals };
-}
-
-/**
- * The window that a quota describes; undefined if none is known.
- * @internal
- */
+/** The window that a quota describes; undefined if none is known. @internal */
 export function windowIn(quota: Pick<Quota, keyof QuotaWindow>): QuotaWindow | undefined {
   return quota.resetAt === null ? undefined : (quota as QuotaWindow);
 }
