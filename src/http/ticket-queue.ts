@@ -7,7 +7,7 @@ const MIN_POLL_MS = 5;
 const MAX_POLL_MS = 100;
 const NOTIFY_PENDING_AFTER_MS = 1000;
 /** The longest sleep, since other processes may change the ledger and the machine may be suspended meanwhile. */
-const LONGEST_SLEEP_MS = 30_000;
+const LONGEST_SLEEP_MS = 5000;
 
 interface TicketRequest {
   /** Aborts the wait. */
