@@ -139,7 +139,8 @@ export class Invariants {
       if (expectations.isComplete(name)) this.violate(`"${name}" is sent although no category of it is missing`);
       this.#checkLock(process);
     }
-    const inside = this.#waits.find((wait) => now < wait.until && this.#knows(process, wait));
+    // Clocks show whole milliseconds.
+    const inside = this.#waits.find((wait) => now < wait.until - 1 && this.#knows(process, wait));
     if (inside) this.violate(`sent ${seconds(inside.until - now)} before a stated wait is over`);
     // Before a list, a process may wait until no request can still be in flight.
     this.#checkIdle(process, SLACK_MS + (name === undefined ? slowestMs : 0));
@@ -165,19 +166,21 @@ export class Invariants {
     const { scheduler, shared, stateServer } = this.#options;
     const { now } = scheduler;
     const row = this.#rows.get(process) ?? { refusals: 0, lastAt: -1 };
+    const lastRefusedAt = this.#refusedAt;
     this.#rows.set(process, row);
     // A 503 to a create is a refusal too.
     if (status === 503 || status === 429) {
       this.#row++;
       this.#refusedAt = now;
-    } else if (sentOn > this.#refusedAt) {
+    } else if (status < 500 && sentOn > this.#refusedAt) {
       // The success of a request that was sent before the refusal does not end the row of refusals.
       this.#row = 0;
       this.#passedAt = now;
     }
     if (status !== 429) return 0;
     if (this.#passedAt >= row.lastAt) row.refusals = 0;
-    const isTogether = sentOn <= row.lastAt;
+    // A refusal that another process received meanwhile may have begun the block.
+    const isTogether = sentOn <= lastRefusedAt;
     if (!isTogether) row.refusals++;
     row.lastAt = now;
     // Another ledger, or one whose times were moved, may not show the whole row. A refusal whose ticket had expired extends none.
@@ -201,9 +204,11 @@ export class Invariants {
   }
 
   // Checks the time until a request is allowed, whichever process received the responses.
-  #checkUntil({ machine, activeAt }: SimulatedProcess, what: string, ms: number): void {
-    // A clock that has been set since the head of the last response differs from the one that determined the time.
-    if (machine.setAt >= 0 && machine.setAt >= activeAt - LONGEST_BODY_MS) return;
+  #checkUntil(process: SimulatedProcess, what: string, ms: number): void {
+    // A clock that has been set since the head of the response that determined the time differs from the one that it was read by.
+    const { machine, activeAt } = process;
+    const determinedAt = Math.min(activeAt - LONGEST_BODY_MS, this.#rows.get(process)?.lastAt ?? activeAt);
+    if (machine.setAt >= 0 && machine.setAt >= determinedAt) return;
     const statedMs = this.#statedUntil - this.#options.scheduler.now;
     const late = ms - Math.max(1.1 * backoffOf(this.#refusals), statedMs) - SLACK_MS;
     if (late > 0) this.violate(`${what} ${seconds(late)} later than the service asks for`);
