@@ -30,7 +30,7 @@ export type Api = ReturnType<typeof createApi>;
 export function createApi(client: Sender) {
   return {
     categories: {
-      /** `GET /categories`: every category, in the service's order, unless the service sent one page. */
+      /** `GET /categories`: all categories, or the one page that the service sent, in its order. */
       list: async () => listing(await client.send(LIST_REQUEST)),
       /** `list` with `Cache-Control: no-cache`; a response from a cache (`Age`) is a flaw, too. */
       async listFresh(once = false) {

@@ -9,7 +9,7 @@ import type { Category } from './types.ts';
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
-/** @throws PetstoreError `service` that names the first item that is not a category, and never quotes the response */
+/** @throws PetstoreError `service` if the body is not a list of categories; the message never quotes the response */
 export function decodeList(response: HttpResponse): readonly Category[] {
   const value = decodeJson(response);
   if (!Array.isArray(value)) throw invalidResponseError(response, 'expected an array of categories', CHECK_URL);
@@ -24,7 +24,7 @@ export function hasNextPage({ headers }: HttpResponse): boolean {
   return /;\s*rel\s*=\s*"?[^";,]*\bnext\b/i.test(links);
 }
 
-/** @throws PetstoreError `service` that names the invalid field, and never quotes the response */
+/** @throws PetstoreError `service` if the body is not a category; the message never quotes the response */
 export function decodeCreated(response: HttpResponse): Category {
   return decodeCategory(decodeJson(response), (what) => invalidResponseError(response, `the category ${what}`));
 }
@@ -58,7 +58,7 @@ function decodeCategory(value: unknown, fault: (what: string) => PetstoreError):
   return rest as unknown as Category;
 }
 
-// Only a body that is not a JSON list suggests that another server responded.
+// Give a hint only if the body is not JSON or the list is not an array: another server may have responded.
 function invalidResponseError({ status }: HttpResponse, problem: string, hint?: Hint): PetstoreError {
   return new PetstoreError('service', `invalid response: ${problem}`, { status, ...hint });
 }

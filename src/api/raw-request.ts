@@ -53,7 +53,7 @@ function jsonText(body: unknown): string {
   }
 }
 
-// The name in a body that creates a category, for messages about its outcome.
+// The name of the category that a request creates, for messages about the outcome.
 function nameOf(method: string, path: string, body: string | Uint8Array | undefined): string | undefined {
   if (method !== 'POST' || path !== '/categories' || body === undefined) return undefined;
   const { name } = (jsonValue(body) ?? {}) as { readonly name?: unknown };
@@ -95,16 +95,15 @@ export function pathBelowBase(text: string): string {
   return pathname.slice('/v1'.length) + search;
 }
 
-// The host is a placeholder.
 function urlOf(path: string): URL {
   return new URL(`http://petstore.invalid/v1${path}`);
 }
 
 /**
- * Describes the markers of one response (RFC 9745, RFC 8594), and deprecations stated in docs/service.md.
+ * Describes deprecation, sunset and stability headers (RFC 9745, RFC 8594), and deprecations in docs/service.md.
  * @param method upper case
  * @param path below the base URL
- * @returns one sentence per marker, safe to print
+ * @returns one sentence per header or deprecation, safe to print
  */
 export function deprecationNotices(method: string, path: string, headers: HttpHeaders): readonly string[] {
   const notices = Object.entries(headers).flatMap(([name, text = '']) => {
@@ -121,7 +120,7 @@ export function deprecationNotices(method: string, path: string, headers: HttpHe
   return notices.map((notice) => escapeControls(`${operation} ${notice}`));
 }
 
-// RFC 9745: "@" and a Unix time; its drafts had an HTTP date, or "true". Anything else is returned as it is.
+// Formats "@" and a Unix time (RFC 9745) or an HTTP date (its drafts, RFC 8594); other text is unchanged.
 function day(value: string): string {
   const at = new Date(value.startsWith('@') ? Number(value.slice(1)) * 1000 : value);
   const [date = value] = Number.isNaN(at.getTime()) ? [] : (/^\d{4}-\d\d-\d\d/.exec(at.toISOString()) ?? []);
