@@ -18,7 +18,7 @@ export interface LogOptions {
   readonly name: string;
   /** A segment of this size is sealed. */
   readonly rotateAtBytes: number;
-  /** Whether a file or record that petstore did not write is an error; otherwise it is ignored. */
+  /** Whether a file that is not a log, or an unknown record, is an error; otherwise, such records are ignored. */
   readonly strict?: boolean;
   readonly fs?: LogFs | undefined;
 }
@@ -59,8 +59,8 @@ export class FileLog<State, Result = void> implements Log<State> {
 
   /**
    * Opens the newest segment, or creates the first.
-   * @throws file system errors unchanged (EACCES, EROFS, ENOSPC, …); PetstoreError `storage` if the path is not a regular file
-   *   or, with `strict`, not a log or damaged
+   * @throws file system errors unchanged (EACCES, ENOSPC, …); PetstoreError `storage` unless the path is this user's
+   *   regular file and, with `strict`, an undamaged log
    */
   constructor(format: LogFormat<State, Result>, options: LogOptions) {
     this.#format = format;
@@ -90,11 +90,11 @@ export class FileLog<State, Result = void> implements Log<State> {
     throw this.#unusable('cannot be rotated', this.#segment.number);
   }
 
-  /** @throws ShortWriteError if only part of the record was written (readers ignore that part); file system errors unchanged */
+  /** Throws as the constructor does, and ShortWriteError if only part was written, which readers ignore. */
   append(record: string): Result {
     this.#ensureLinked();
     for (;;) {
-      // Add no record to a damaged file.
+      // Rotate a sealed segment; with `strict`, add no record to a damaged one.
       if (this.#segment.isSealed || this.#options.strict) this.refresh();
       const written = this.#tryAppend(record);
       if (written) {
@@ -204,7 +204,7 @@ export class FileLog<State, Result = void> implements Log<State> {
       segment.partialLine = bytes.subarray(end + 1);
       if (end >= 0) this.#reduce(bytes.toString('utf8', 0, end));
       if (count < target.length) return;
-      // Read a large remainder at once.
+      // Read a large remainder in one call.
       target = Buffer.allocUnsafe(this.#fs.fstatSync(segment.fd).size - segment.offset);
     }
   }
@@ -231,7 +231,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     throw this.#damage;
   }
 
-  // Lets the segment double in size before it is sealed: otherwise, each record would write a large state again.
+  // Lets a segment grow to twice its snapshot before it is sealed: otherwise, each record would rewrite a large state.
   #rotateIfFull(): void {
     const { offset, snapshotSize, isSealed } = this.#segment;
     const isFull = offset >= Math.max(this.#options.rotateAtBytes, 2 * snapshotSize);

@@ -1,7 +1,7 @@
 // The interface of append-only logs, records in and one state out: FileLog, MemoryLog and StreamLog implement it.
 import { crc32 } from 'node:zlib';
 
-/** The checksum shows that petstore wrote the record and that it is complete. */
+/** The checksum shows that petstore wrote the record, and that the record is complete. */
 export function withChecksum(record: string): string {
   return `${crc32(record).toString(36)} ${record}`;
 }
@@ -12,7 +12,6 @@ export function withoutChecksum(text: string): string | undefined {
   return withChecksum(record) === text ? record : undefined;
 }
 
-/** Returns undefined if the text is not valid JSON. */
 export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -38,7 +37,7 @@ export interface LogFormat<State, Result = void> {
   snapshot(state: State): Iterable<string>;
 }
 
-/** FileLog and MemoryLog are synchronous and throw file system errors; StreamLog returns promises that reject with StateServerError. */
+/** Only StreamLog is asynchronous, and rejects with StateServerError; FileLog throws file system errors. */
 export interface Log<State> {
   /** The state as last read; the log is not read again. */
   cached(): State;
@@ -50,7 +49,7 @@ export interface Log<State> {
   close(): void;
 }
 
-/** In-memory log of one process, for simulations or when no file can be written. */
+/** A log in the memory of one process, used if no file is wanted or none can be written. */
 export class MemoryLog<State, Result = void> implements Log<State> {
   readonly #format: LogFormat<State, Result>;
   readonly #state: State;

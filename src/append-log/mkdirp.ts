@@ -34,7 +34,7 @@ export function mkdirAndPrune(dir: string): void {
 function removeUnused(dir: string, oldest: number): void {
   try {
     const files = readdirSync(dir).map((name) => join(dir, name));
-    // Another process has just created an empty directory.
+    // Keep an empty directory: another process may have just created it.
     if (files.length === 0 || files.some((file) => statSync(file).mtimeMs >= oldest)) return;
     rmSync(dir, { recursive: true });
   } catch {

@@ -1,4 +1,4 @@
-// The clock of a state server, according to its replies, and the age of the last one.
+// The clock of a state server, according to its replies, and the age of the last reply.
 import type { Clock } from '../clock.ts';
 
 // A reply that took longer does not show the server's time: the process may have been suspended.
@@ -19,7 +19,7 @@ export class ServerClock {
     return { monotonic: this.#clock.monotonic(), wall: this.#clock.now() };
   }
 
-  /** Reads the server's time in a reply that has just arrived. */
+  /** Reads the server's time from a reply that has just arrived. */
   read(serverMs: number, sentAt: ServerClock['moment']): void {
     const receivedAt = this.#clock.now();
     const isQuick = Math.abs(receivedAt - sentAt.wall) <= LONGEST_TRIP_MS;

@@ -7,7 +7,7 @@ interface Cause {
   readonly text: string;
   /** `unavailable`: a retry may help; `rejected`: the configuration is wrong. */
   readonly problem: 'unavailable' | 'rejected';
-  /** `URL` and `PASSWORD` stand for the names of the settings; undefined if the cause may pass. */
+  /** `URL` and `PASSWORD` stand for the names of the settings; undefined if the cause may be temporary. */
   readonly hint: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export class StateServerError extends Error {
 
   /**
    * @param setting `PETSTORE_STATE_URL` or the library's `stateUrl`
-   * @param ifItMayPass the hint of a cause that may pass
+   * @param ifItMayPass the hint for a cause that may be temporary
    */
   hintFor(setting: string, ifItMayPass = WHEN_AVAILABLE): string {
     const password = setting.replace('URL', 'PASSWORD').replace('Url', 'Password');
@@ -85,7 +85,6 @@ const REPLY_CAUSES: readonly (readonly [RegExp, Cause])[] = [
   [/\b(?:CLUSTERDOWN|TRYAGAIN)\b/, unavailable('its cluster is down')],
 ];
 
-/** Converts an error reply of the server. */
 export function replyError({ message }: Error): StateServerError {
   const [, cause] = REPLY_CAUSES.find(([pattern]) => pattern.test(message)) ?? [];
   // The server appends the position in the script at which the command failed.

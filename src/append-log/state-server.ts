@@ -7,7 +7,7 @@ import { escapeControls } from '../escape.ts';
 import { CLOSED, connectionError, NO_TLS, replyError, StateServerError } from './state-server-error.ts';
 import type { StateServerConnection } from './state-url.ts';
 
-// A restart or a failover takes about this long; a server that never responded is not waited for.
+// A restart or a failover takes about this long; calls do not wait for a server that never responded.
 const PATIENCE_MS = 5000;
 const RETRY_EVERY_MS = 100;
 const REPLY_WITHIN_MS = 1000;
@@ -61,7 +61,7 @@ export class StateServer {
   }
 
   /**
-   * @returns undefined if the server deletes no keys
+   * @returns the policy by which the server may delete keys; undefined if it deletes none
    * @throws StateServerError
    */
   async evictionPolicy(): Promise<string | undefined> {
@@ -76,7 +76,7 @@ export class StateServer {
   }
 
   /**
-   * The error of a command that requires the server: `usage` if the server rejects its first script, otherwise `storage`.
+   * The error of a command that requires the server: `usage` if the server rejects the first script, otherwise `storage`.
    * @param ifItMayPass the hint if the server is only unavailable now
    */
   toPetstoreError(error: unknown, ifItMayPass?: string): unknown {

@@ -2,8 +2,8 @@
 //
 // One script appends a record and returns the new entries, in one round trip. A reader names the last entry that it knows;
 // if the server no longer has that entry with the same text (rotation, data loss, a failover), the reader reduces again from
-// the head. After a rotation the head entry has a snapshot of the state up to and including it. Entries from another program are
-// ignored.
+// the head. After a rotation, the head entry has a snapshot of the state, its own record included. Entries from another
+// program are ignored.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Log, LogFormat } from './log.ts';
@@ -59,15 +59,15 @@ export interface StreamOptions<State> {
   /** How long the server keeps an unused log, in milliseconds. */
   readonly ttlMs: number;
   readonly clock: Clock;
-  /** How long after a read `freshState` returns the state, in milliseconds. */
+  /** The maximum age of a read for `freshState` to return the state, in milliseconds. */
   readonly freshMs: number;
   /** The log is rotated when it has this many entries, and at multiples of this number. */
   readonly rotateAt: number;
-  /** Called with the previous state after reducing again from the head: known records may be missing now. */
+  /** Called with the previous state when the state was reduced again from the head: known records may be missing. */
   readonly onReset?: (before: State, now: number) => void;
 }
 
-/** An entry of the stream; in an entry from another program, the fields are ''. */
+/** An entry of the stream; in an entry from another program, the fields may have any text. */
 interface Entry {
   readonly id: string;
   /** The server's time, in epoch milliseconds. */
@@ -96,7 +96,7 @@ export class StreamLog<State> implements Log<State> {
   readonly #serverClock: ServerClock;
   readonly server: StateServer;
   #state: State;
-  // The id alone does not identify it: after data loss, another entry may get the same one in the same millisecond.
+  // An id alone does not identify an entry: after data loss, another one may get the same id in the same millisecond.
   #last: Entry | undefined;
 
   constructor(format: LogFormat<State, unknown>, options: StreamOptions<State>) {
@@ -225,7 +225,7 @@ function isLater(a: Entry, b: Entry): boolean {
 /**
  * Runs every command that petstore needs on a server, for `petstore doctor`.
  * @returns the policy by which it may delete keys; undefined if it deletes none
- * @throws PetstoreError `usage` or `storage` if the server does not permit one
+ * @throws PetstoreError `usage` or `storage` if a command fails
  */
 export async function checkServer(server: StateServer, clock: Clock): Promise<string | undefined> {
   const format: LogFormat<undefined> = { initial: () => undefined, apply: () => undefined, snapshot: () => [] };
