@@ -152,6 +152,5 @@ export const suggestions = (): PetstoreCommand =>
   new PetstoreCommand('__complete')
     .description('list what can follow the words typed so far')
     .argument('[words...]', 'the words after `petstore`, the last one under the cursor')
-    // PowerShell drops empty arguments.
     .option('--at-blank', 'add an empty last word')
     .action(actionHandler(async (command) => suggestAction(rootOf(command))));

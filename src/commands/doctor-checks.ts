@@ -43,7 +43,7 @@ const ok = (detail: string): CheckResult => ({ status: 'ok', detail });
 export const skipped = (detail: string): CheckResult => ({ status: 'skipped', detail });
 const warning = (detail: string, hint: string): CheckResult => ({ status: 'warning', detail, hint });
 
-/** The results of a check that later checks use. */
+/** The results that later checks use. */
 interface Found {
   url?: FoundUrl;
   response?: HttpResponse;

@@ -1,4 +1,4 @@
-// `petstore doctor`: runs its checks in order; the exit code is that of the first failed one.
+// `petstore doctor`: runs its checks in order; the exit code is that of the first failed check.
 import type { Action } from '../command.ts';
 import { actionHandler, loadPrinter, PetstoreCommand, rootOf } from '../command.ts';
 import { PetstoreError } from '../errors.ts';
@@ -73,7 +73,7 @@ one is configured. A check that depends on a failed one or would wait for the ra
 exit code is that of the first failed check.`,
       output: `one row per check; with --json an array of {"id", "label", "status", "detail", "hint"}. Status is ok, warning,
 failed or skipped; ids are node, config, state, state_server, profile, base_url, proxy, connection, api_key and clock.`,
-      // It never waits for the rate limit.
+      // `doctor` never waits for the rate limit.
       exitCodes: READ_ERRORS.filter((kind) => kind !== 'rate_limited'),
       examples: [
         'petstore doctor',

@@ -1,4 +1,4 @@
-// `petstore quota`: shows limit, remaining and reset, and a block of the key with its reason.
+// `petstore quota`: shows the quota and its reset, and a block of the key with its reason.
 import type { Action } from '../command.ts';
 import { actionHandler, PetstoreCommand } from '../command.ts';
 import { formatDuration, formatMaximum, formatRemaining, formatTime } from '../format.ts';

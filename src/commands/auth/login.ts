@@ -43,7 +43,7 @@ interface LoginResult {
 
 const CORRECT_URL = 'pass the correct base URL with --url';
 
-/** A base URL or a key, with the question that asked for it at a terminal, and where to correct it. */
+/** A base URL or a key, with the question that asked for it at a terminal, and the hint for correcting it. */
 interface Entered<T> {
   readonly value: T;
   readonly question?: Question<T>;

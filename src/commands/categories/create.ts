@@ -1,4 +1,4 @@
-// `petstore categories create`: sends one category once, or with --if-missing returns the one that exists.
+// `petstore categories create`: creates one category, or with --if-missing returns the existing one.
 import type { Api } from '../../api/categories.ts';
 import { changedNameWarning, existenceUnknownError, quotedName } from '../../api/categories.ts';
 import type { Category } from '../../api/types.ts';

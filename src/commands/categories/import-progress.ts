@@ -53,7 +53,7 @@ export function progressLineFormatter(total: number, clock: Clock): (progress: P
   };
 }
 
-/** Measures how long rows take, without waits. */
+/** Measures how long a row takes, without the time that `tick` excludes. */
 class Pace {
   readonly #clock: Clock;
   #lastTick: number | undefined;

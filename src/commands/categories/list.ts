@@ -1,4 +1,4 @@
-// `petstore categories list`: lists the categories, searched and sorted locally because the service documents neither.
+// `petstore categories list`: searches and sorts locally, since the service documents neither a search nor a sort.
 import { Option } from 'commander';
 import type { Category } from '../../api/types.ts';
 import { actionHandler, PetstoreCommand, withChoices } from '../../command.ts';

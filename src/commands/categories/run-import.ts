@@ -97,7 +97,7 @@ async function confirm(session: Session, rows: readonly NewCategory[], file: str
   const { baseUrl, keySource, profile, urlSource } = await session.target();
   if (env['CI'] || !stderr.isTTY || keySource === 'sandbox') return;
   if (file === '-') {
-    // If rows come from stdin, nobody can answer a prompt.
+    // If the rows come from stdin, a prompt cannot read an answer.
     const hint = 'use --yes to skip confirmation';
     throw new PetstoreError('usage', 'cannot prompt for confirmation: stdin is not a terminal', { hint });
   }
