@@ -20,7 +20,7 @@ interface Call {
   readonly timeoutMs: number;
   /** Ends waits, and an attempt that is not sent yet. */
   readonly stop: AbortSignal;
-  /** Ends an attempt that was sent: that of a create only after the grace period. */
+  /** Ends an attempt that was sent; for a create, only after the grace period. */
   readonly abort: AbortSignal;
 }
 
@@ -63,7 +63,7 @@ export class HttpClient {
   }
 
   /**
-   * Returns the final response, which has any status but 429.
+   * Returns the final response, which may have any status except 429.
    * @throws PetstoreError `rate_limited`, `network`, `service`, `auth` (a proxy), `unknown_outcome` or `interrupted`; errors of
    *   the ledger and of `beforeSend`
    */

@@ -2,7 +2,7 @@
 import type { RateLimitReading } from '../rate-limit/ledger-record.ts';
 import type { ResponseHead } from './types.ts';
 
-// Resets farther ahead are ignored, and longer waits are shortened to this.
+// Resets farther ahead than this are ignored, and longer waits are shortened to it.
 const FARTHEST_MS = 32 * 86_400_000;
 const LONGEST_DELTA_MS = 2 * 86_400_000;
 // Rounding and network delay may put a time slightly into the past.
@@ -32,7 +32,7 @@ export function retryAfterMs(head: ResponseHead): number | undefined {
   return ms === undefined ? undefined : Math.min(FARTHEST_MS, Math.max(0, ms));
 }
 
-// Only if the reset confirms it: a guess must not shorten a wait.
+// Requires that the reset confirms it: a guess must not shorten a wait.
 function isInMilliseconds(text = '', resetInMs: number | undefined): boolean {
   if (resetInMs === undefined || !DECIMAL.test(text)) return false;
   const value = Number(text);
@@ -53,7 +53,7 @@ function waitOf(status: number, retryAfter: number | undefined, { remaining, res
   const isNear = resetInMs <= NEAR_MS;
   const isExhausted = (remaining ?? 0) === 0;
   if (retryAfter === undefined) return isNear || isExhausted ? byReset : NO_WAIT;
-  // The later of the two.
+  // If nothing is left and the reset is near, the later of the two counts.
   return isNear && isExhausted && resetInMs > retryAfter ? byReset : byRetryAfter;
 }
 
