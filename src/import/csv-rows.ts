@@ -47,7 +47,7 @@ export function readDelimited(source: string, usual: string | undefined, validat
       record_delimiter: text.includes('\n') ? ['\r\n', '\n'] : '\r',
       relax_column_count: true,
       skip_empty_lines: true,
-      // Only if needed: it takes five times as long as the rest.
+      // Cast only if needed: casting takes five times as long as the rest.
       cast: hasEmptyText && ((value, { quoting }) => (value === '' && !quoting ? undefined : value)),
       on_record: (values: Cells, { lines }) => {
         lastLine = lines;

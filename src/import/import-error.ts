@@ -88,7 +88,7 @@ function stopError(error: PetstoreError, isUnknown: boolean, words: readonly str
   return withRerunHint(error.kind === 'interrupted' ? interruptedError(error, isUnknown) : error, words, 'resume');
 }
 
-// The first worker to stop may have waited while a create was in flight.
+// The first worker to stop may have been waiting while another worker's create was in flight.
 function interruptedError({ kind, exitCode, details, processed }: PetstoreError, isUnknown: boolean): PetstoreError {
   const message = exitCode === 130 ? 'interrupted' : 'terminated';
   return new PetstoreError(kind, message, {
@@ -127,7 +127,7 @@ function rejectedRowsError(
   return new PetstoreError('rejected', `the service rejected ${rows}: ${message}`, { hint, code, status });
 }
 
-// Adds the command that resumes the import, unless the error has a hint; after a rejection it would fail in the same way.
+// Adds the command that resumes the import, unless the error has a hint; a rejected import would fail again.
 function withRerunHint(error: PetstoreError, words: readonly string[] | undefined, why: string): PetstoreError {
   if (error.hint || error.kind === 'rejected') return error;
   const hint = words ? why : `run the same command with the same rows to ${why}`;

@@ -33,7 +33,7 @@ export function categoryKey({ id }: Category): string {
 }
 
 /**
- * Fetches a list, and again after 2 s and 4 s if it is incomplete.
+ * Fetches the list, and fetches it again after 2 s and 4 s if it is incomplete.
  * @param seen the keys of all categories that a list or a response has shown
  */
 export async function fetchList(

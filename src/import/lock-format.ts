@@ -74,7 +74,7 @@ function reduce(state: LockState, { run, process, drainMs, ...record }: RunRecor
   state.at = at;
 }
 
-// At most `drainMs`, if the clock was set back.
+// At most `drainMs`, even if the clock was set back.
 function remainingDrain(state: LockState, at: number): number {
   return Math.min(Math.max(0, state.at + state.drainMs - at), state.drainMs);
 }

@@ -40,7 +40,7 @@ export interface LockContext {
   readonly livenessOf: typeof livenessOf;
   /** Whether the log is on a server, which may lose it while runs go on. */
   readonly isOnServer: boolean;
-  /** Converts the errors of the log, to PetstoreError `storage`. */
+  /** Converts the errors of the log to PetstoreError `storage`, or `usage` if a server rejects the first script. */
   readonly toError: (error: unknown) => unknown;
 }
 
@@ -111,7 +111,7 @@ export class Lock {
     return liveness === 'dead' || (liveness === 'unknown' && now - this.#seen.at >= SILENCE_MS);
   }
 
-  // Gives a live run whose record the server lost time to take the lock back.
+  // Waits so that a live run whose record the server lost can take the lock back.
   async #confirm({ pause }: LockOptions): Promise<boolean> {
     if (!this.#log.cached().holder?.isProvisional) return true;
     await pause(PROBATION_MS, 'lock');
@@ -133,7 +133,7 @@ export class Lock {
     }
   }
 
-  /** Call after a create without a valid response, which the service may still process for `ms`. */
+  /** Call after a create without a valid response: the service may still process it for `ms`. */
   extendDrain(ms: number): void {
     this.#drainedAt = Math.max(this.#drainedAt, this.#clock.monotonic() + ms);
     // The next run must know even if this one is killed before the next heartbeat.

@@ -1,4 +1,4 @@
-// What is known about each name in a file, and the document of an import (docs/cli.md).
+// The state of each name in a file, and the document of an import (docs/cli.md).
 import type { Category, NewCategory } from '../api/types.ts';
 import type { PetstoreError } from '../errors.ts';
 
@@ -17,7 +17,7 @@ type OutcomeOf<State> = Outcome & { readonly state: State };
 /** Rows are counted from 1 in the document. */
 export type NumberedRow = NewCategory & { readonly row: number };
 
-/** What is known about a name; without an outcome it is pending. */
+/** A name and its outcome; without an outcome, the name is pending. */
 export interface ImportEntry {
   /** The first row with this name. */
   readonly row: NumberedRow;

@@ -149,7 +149,7 @@ export function ignoreHint(count: number): string {
   return `use --ignore-extra to ignore ${count === 1 ? 'it' : 'them'}`;
 }
 
-/** @param label what cannot be used, for example `stdin` */
+/** @param label the unusable input, for example `stdin` */
 export function unusableError(label: string, problem: string, hint: string): PetstoreError {
   return new PetstoreError('usage', `${label} ${problem}`, { hint });
 }

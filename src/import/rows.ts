@@ -10,13 +10,13 @@ import { decodeText } from './decode-text.ts';
 import type { FileRow, RowOptions } from './row-validator.ts';
 import { RowValidator, unusableError } from './row-validator.ts';
 
-/** The largest input, in bytes; at 100,000 requests a day a larger one takes weeks. */
+/** The largest input, in bytes; at 100,000 requests a day, a larger one would take weeks. */
 const MAX_BYTES = 64 * 1024 * 1024;
 const KNOWN_EXTENSIONS = ['.json', '.ndjson', '.jsonl', '.csv', '.tsv'];
 
 /**
  * @param file a path, or `-` for stdin
- * @throws PetstoreError `usage` if it is missing, not a regular file, too large, or stdin is a terminal
+ * @throws PetstoreError `usage` if the file cannot be read, is not regular or is too large, or if stdin is a terminal
  */
 export async function readInputFile(
   file: string,

@@ -41,7 +41,7 @@ export interface RunResult {
 
 /**
  * Creates a category for each name that the service does not list.
- * @throws PetstoreError if nothing was sent
+ * @throws PetstoreError before a create is sent; later errors are in `stop`
  */
 export async function runImport(options: RunOptions): Promise<RunResult> {
   const run = new Run(options);
