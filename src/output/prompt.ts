@@ -22,14 +22,14 @@ interface QuestionOptions<T> {
 
 export type Question<T> = ReturnType<typeof createQuestion<T>>;
 
-/** A question that may be asked again if its answer is not accepted. */
+/** A question that may be asked again if its answer is rejected. */
 export function createQuestion<T>(io: PromptIO, { message, hidden = false, parse }: QuestionOptions<T>) {
   let left = TRIES;
   return {
     canAsk: (): boolean => left > 0,
     /**
      * Asks until the answer is valid.
-     * @param rejection why the last answer was not accepted
+     * @param rejection why the last answer was rejected
      * @throws PetstoreError `interrupted` (130) after Ctrl-C or Ctrl-D; the error of `parse` after the last try
      */
     async ask(rejection = ''): Promise<T> {
@@ -82,11 +82,11 @@ async function ask(
       if (hidden) void stderr.write(message);
       else lines.prompt(true);
     };
-    // Text typed before is invisible, so it is deleted: Ctrl-E moves to its end, Ctrl-U deletes to its beginning.
+    // The text typed so far is invisible, so it is deleted: Ctrl-E moves to its end, Ctrl-U deletes to its beginning.
     if (hidden) for (const name of ['e', 'u']) lines.write(null, { ctrl: true, name });
     input.setRawMode(false);
     suspend(askAgain);
-    // Without job control the process does not stop, and the terminal must not echo.
+    // Without job control, the process does not stop, and the terminal must not echo.
     input.setRawMode(true);
   });
   // Ctrl-D, or a closed terminal.
