@@ -9,7 +9,7 @@ import { escapeControls } from '../escape.ts';
 import type { StoredProfile } from './store.ts';
 import { BUILT_IN_PROFILES, checkProfileName, DEFAULT_PROFILE, hasKey, isProfileName } from './store.ts';
 
-/** The age of a temporary file that a killed write left behind: a write takes less time. */
+/** A temporary file older than this was left behind by a killed write. */
 const STALE_MS = 60_000;
 const ACTIVE = 'active';
 const PREFIX = 'profile-';
@@ -84,9 +84,8 @@ export function openConfStore(dir: string) {
       ];
     },
     get: (name: string): StoredProfile | undefined => read(PREFIX + checkProfileName(name)),
-    /** Replaces the saved profile. */
     save: (name: string, profile: StoredProfile): void => write(PREFIX + checkProfileName(name), profile),
-    /** Removes the key or key command and keeps the URL. @returns whether there was one */
+    /** Removes the key or key command and keeps the URL. @returns whether a key was removed */
     removeKey(name: string): boolean {
       const profile = store.get(name);
       if (!hasKey(profile)) return false;

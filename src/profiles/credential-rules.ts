@@ -9,7 +9,7 @@ export interface BaseUrl {
 }
 
 /**
- * Checks the rules of docs/cli.md, profiles and keys.
+ * Checks a base URL against the rules in docs/cli.md (profiles and keys).
  * @returns `problem` if the URL is invalid; it never quotes the text, which may contain a password
  */
 export function parseBaseUrl(text: unknown): BaseUrl | { readonly problem: string } {

@@ -28,10 +28,10 @@ export interface FoundKey {
   readonly keyCommand?: { readonly line: string; readonly source: string };
 }
 
-/** Base URL and API key of a command. For the embedded sandbox the base URL is `sandbox:` and the data file. */
+/** Base URL and API key of a command. For the embedded sandbox, the base URL is `sandbox:` and the data file. */
 export interface Credentials extends FoundKey {
   readonly profile: string;
-  /** Ends in `/v1`, without a trailing slash. */
+  /** Ends in `/v1`, without a trailing slash, except for the embedded sandbox. */
   readonly baseUrl: string;
   readonly urlSource: UrlSource;
   /** Never printed or saved; empty for the embedded sandbox, which creates its own. */
@@ -50,7 +50,7 @@ interface Overrides {
   readonly keyCommand?: string | undefined;
 }
 
-/** What the command line and the environment request. */
+/** The profile and the overrides that the command line and the environment request. */
 export interface CredentialRequest extends Overrides {
   /** The profile named by `--profile` or PETSTORE_PROFILE; its name may be invalid. */
   readonly profile?: string | undefined;

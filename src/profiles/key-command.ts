@@ -14,7 +14,6 @@ const TIMEOUT_MS = 30_000;
 const DRAIN_MS = 200;
 const MAX_STDERR = 64 * 1024;
 
-/** The parts of the context that a key command uses. */
 export type KeyCommandContext = Pick<Context, 'env' | 'clock' | 'signal' | 'redactor' | 'stderr' | 'platform'>;
 
 /**
