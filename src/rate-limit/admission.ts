@@ -35,7 +35,7 @@ function fitsBesideProbe({ window }: KeyState, awaited: number): boolean {
   return awaited < (window?.limit ?? 1);
 }
 
-// Only an open window decides, until a refusal that it does not explain.
+// An open window alone decides, until a refusal that it does not explain.
 function mostInFlight({ window, concurrency, hasHiddenLimit }: KeyState): number {
   return window && !hasHiddenLimit ? Number.POSITIVE_INFINITY : Math.floor(concurrency);
 }

@@ -20,7 +20,7 @@ export interface Window {
   readonly limit?: number | undefined;
   readonly remaining: number;
   readonly resetAt: number;
-  /** `resetAt` is too late by at most the time that the response was on its way. */
+  /** The earliest possible reset: `resetAt` may be too late by at most the time that the response took. */
   readonly resetNotBefore: number;
   readonly reportedAt: number;
   /** The number of the record that last described it. */
@@ -76,7 +76,7 @@ export function isSentAfter({ seq }: { readonly seq: number }, ticket: Ticket | 
   return ticket !== undefined && ticket.seq > seq;
 }
 
-/** The requests whose responses others wait for; the process of an overdue one was killed or stopped. */
+/** The requests whose responses others wait for; the process of an overdue one may have been killed or stopped. */
 export function awaitedTickets({ tickets }: KeyState, t: number): readonly Ticket[] {
   return Object.values(tickets).filter(({ overdueAt }) => t <= overdueAt);
 }

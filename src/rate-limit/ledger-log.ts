@@ -23,7 +23,7 @@ export class LedgerLog {
   readonly #server: StreamLog<KeyState> | undefined;
   /** Opened when it is first used. */
   #machine: MachineLog | undefined;
-  /** The log in use, one of these two, which receives each record. */
+  /** The one of these logs that is in use and receives each record. */
   #inUse: StreamLog<KeyState> | MachineLog;
   /** Records on their way to the server. */
   readonly #pending = new Map<Promise<void>, LedgerEvent>();
@@ -131,7 +131,7 @@ export class LedgerLog {
   }
 
   #leaveServer(name: string, reason: string): void {
-    // A concurrent call has left it.
+    // A concurrent call has already left the server.
     if (!this.serverInUse) return;
     const { clock, stateDir, onWarning } = this.#options;
     const scope = stateDir === null ? 'not shared with other processes' : 'shared only on this machine';

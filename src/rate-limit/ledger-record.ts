@@ -17,7 +17,7 @@ export interface RateLimitReading {
   readonly waitFrom: BlockReason;
 }
 
-/** What a process appends; the log adds the time. */
+/** An event that a process appends; the log adds the time. */
 export type LedgerEvent =
   | { readonly kind: 'ticket'; readonly id: string; readonly holder: ProcessRef; readonly leaseMs: number }
   | {

@@ -96,7 +96,7 @@ export class Ledger {
     return 'until' in admission ? { ...admission, until: admission.until - clockOffsetMs } : admission;
   }
 
-  // So that no process waits 5 s for them; whether a process on another host is dead is unknown.
+  // Otherwise, other processes would wait 5 s for them; whether a process on another host is dead is unknown.
   #closeDeadTickets(): void {
     for (const [id, { holder }] of Object.entries(this.#log.cached().tickets))
       if (this.#liveness.livenessOf(holder) === 'dead') this.release(id, 'lost');

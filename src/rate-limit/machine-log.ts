@@ -31,7 +31,7 @@ const wantedInMemory = new Map<string, { readonly log: MemoryLog<KeyState>; user
 // Keeps the file small, because every process reads all of it at the start.
 const ROTATE_AT_BYTES = 48 * 1024;
 
-/** Throws no file errors. */
+/** Throws no file system errors. */
 export class MachineLog implements Log<KeyState> {
   readonly #options: MachineLogOptions;
   #log: FileOrMemory;

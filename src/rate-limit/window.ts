@@ -25,7 +25,7 @@ export function nextWindow(known: Window | undefined, reported: Window, ticket: 
   if (!known || reported.reportedAt >= windowEnd(known)) return reported;
   if (isSentAfter(known, ticket) || isBefore(known, reported)) return reported;
   if (isBefore(reported, known)) return known;
-  // Both describe one window, and their responses may have changed order: the fewer left counts.
+  // Both describe one window, and their responses may have changed order: the lower remaining number counts.
   const later = reported.resetAt > known.resetAt ? reported : known;
   return { ...later, remaining: Math.min(known.remaining, reported.remaining), seq: reported.seq };
 }
