@@ -58,7 +58,7 @@ function usageOf(usage: KeyUsage, now: number, { windowMs }: RateLimit): { windo
   return known && known.window >= window ? known : { window, used: 0 };
 }
 
-/** Decides about a request at the time `now` (epoch milliseconds), and counts it. */
+/** Admits or rejects a request at `now` (epoch milliseconds), and counts it. */
 export function admitRequest(usage: KeyUsage, now: number, limits: readonly RateLimit[]): QuotaStatus {
   const rejection = reject(usage, now, limits);
   return { ...quotaStatus(usage, now, limits), rejection };

@@ -29,7 +29,7 @@ export class HttpError extends Error {
   }
 }
 
-/** Converts an error to a response. Sends no other messages, since they may quote data. */
+/** Converts an error to a response. Sends no message of another error, since it may quote data. */
 export function toResponse(error: unknown): SandboxResponse {
   if (error instanceof HttpError) return error.response;
   if (isSystemError(error)) {

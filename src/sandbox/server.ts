@@ -89,7 +89,7 @@ export async function startServer(options: ServerOptions): Promise<RunningSandbo
   return { ...settings, port, baseUrl, close };
 }
 
-/** What is known about a request before its operation has run. */
+/** The quota and the fault of a request, known before its operation runs. */
 interface Exchange {
   quota: QuotaStatus;
   readonly fault: FaultKind | undefined;

@@ -33,7 +33,7 @@ export function readSettings(given: GivenSettings, nameOf: NameOption) {
   };
 }
 
-// All limits apply; none means unlimited.
+// All limits apply; the enterprise plan has none.
 function readLimits({ limits: given, plan }: GivenSettings, nameOf: NameOption) {
   const custom = texts(given, nameOf('limits'));
   const isCustom = custom.length > 0;

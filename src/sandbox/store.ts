@@ -20,7 +20,7 @@ interface StoreRecord {
   readonly request?: { readonly key: string; readonly now: number; readonly limits: readonly RateLimit[] };
   /** Deletes everything. The next id is kept, so that no id is assigned twice; a snapshot sets it. */
   readonly reset?: { readonly nextId?: string };
-  /** In snapshots. */
+  /** Only in snapshots. */
   readonly restore?: { readonly key: string; readonly usage: KeyUsage };
 }
 
@@ -31,7 +31,7 @@ interface StoreState {
   usages: Map<string, KeyUsage>;
 }
 
-/** The category as JSON, the remaining limits, or nothing. */
+/** The category as JSON, the quota, or nothing. */
 type RecordResult = string | QuotaStatus | undefined;
 
 const format: LogFormat<StoreState, RecordResult> = {
