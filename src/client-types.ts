@@ -14,7 +14,7 @@ export interface ClientOptions {
   readonly stateUrl?: string | undefined;
   /** The password for `stateUrl`. */
   readonly statePassword?: string | undefined;
-  /** Maximum single wait for the rate limit, in milliseconds (default 120,000); beyond it a call fails with `retryAt`. */
+  /** Longest single wait for the rate limit, in milliseconds (default 120,000); beyond it, calls fail with `retryAt`. */
   readonly maxWaitMs?: number | undefined;
   /** Retries of one request after the first attempt (default 4). */
   readonly maxRetries?: number | undefined;
@@ -35,7 +35,7 @@ export interface Wait {
 }
 
 export interface CallOptions {
-  /** Aborts the call and its waits. A create that was already sent is rejected with `outcome: 'unknown'`. */
+  /** Aborts the call and its waits. The error of a create that was already sent has `outcome: 'unknown'`. */
   readonly signal?: AbortSignal | undefined;
   /** Overrides the client's timeout per attempt, in milliseconds. */
   readonly timeoutMs?: number | undefined;

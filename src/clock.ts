@@ -7,9 +7,8 @@ export interface Clock {
   /** Milliseconds since an arbitrary start; unaffected when the system time is changed. */
   monotonic(): number;
   /**
-   * Rejects with `signal.reason` when aborted.
-   * Measured by the monotonic clock: a change of the system time does not extend it.
-   * @param ms at least 0, otherwise rejects with RangeError; at most MAX_TIMER_MS is slept
+   * Uses the monotonic clock, so a change of the system time has no effect; rejects with `signal.reason` when aborted.
+   * @param ms at least 0 (otherwise rejects with RangeError); cut to MAX_TIMER_MS
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** A number in [0, 1). */

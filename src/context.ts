@@ -4,7 +4,7 @@ import type { Redactor } from './redact.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** On Windows, where names are case-insensitive, all names are in upper case. */
+/** On Windows, whose names are case-insensitive, all names are in upper case. */
 export function toEnvironment(env: Environment, platform: string): Environment {
   if (platform !== 'win32') return { ...env };
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [name.toUpperCase(), value]));
@@ -21,7 +21,7 @@ export interface Output {
   readonly isTTY: boolean;
   /** Terminal width in cells; undefined for other streams, 0 if the terminal does not report it. */
   readonly columns: number | undefined;
-  /** The underlying stream, for spinner and prompts; undefined in tests. */
+  /** The underlying stream, for the spinner and prompts; undefined in tests. */
   readonly raw?: NodeJS.WriteStream;
 }
 

@@ -1,6 +1,6 @@
 // Suggests the known word that was probably meant.
 
-/** The only known word that begins with this one; otherwise the closest, if at most a third of the letters differ. */
+/** The only known word that begins with this one; otherwise the closest, if one letter or at most a third differs. */
 export function closestMatch(word: string, known: readonly string[]): string | undefined {
   const longer = known.filter((other) => word !== '' && other.startsWith(word));
   if (longer.length === 1) return longer[0];

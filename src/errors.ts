@@ -11,7 +11,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** @internal Whether the service processed the failed request; `late`: it may still process it after the error. */
+/** @internal Whether the service processed the failed request; `late`: it may still do so after the error. */
 export type Processed = 'no' | 'perhaps' | 'late';
 
 /** The optional parts of an error. */
@@ -56,7 +56,7 @@ export class PetstoreError extends Error {
   declare readonly status: number | undefined;
   /** When the rate limit permits the next request, in epoch milliseconds. */
   declare readonly retryAt: number | undefined;
-  /** `unknown` if an interrupted create may have been carried out. */
+  /** `unknown` if an interrupted create may have been processed. */
   declare readonly outcome: 'unknown' | undefined;
   /** @internal */
   declare readonly details: ErrorDetails;
@@ -155,7 +155,7 @@ const HINTS: Readonly<Record<string, string>> = {
   ENFILE: 'close other programs, which have too many open files',
 };
 
-/** @internal What to do about a system error that has one cause, for example a full disk. */
+/** @internal The hint for a system error that has one cause, for example a full disk. */
 export function systemHint(error: unknown): string | undefined {
   return HINTS[(error as NodeJS.ErrnoException).code ?? ''];
 }
@@ -177,7 +177,6 @@ export function toPetstoreError(error: unknown, stateDir?: string): PetstoreErro
   if (error instanceof PetstoreError) return error;
   const { syscall = '', path } = (error ?? {}) as NodeJS.ErrnoException;
   if (isSystemError(error)) {
-    // The path may be a parent of the state directory that cannot be created.
     const isState = path !== undefined && stateDir && (path.startsWith(stateDir) || stateDir.startsWith(path));
     if (path !== undefined) return storageError(error, 'access', path, isState ? 'PETSTORE_STATE_DIR' : undefined);
     if (syscall === 'uv_cwd') return systemError(error, 'access the current directory');

@@ -1,6 +1,6 @@
 // Makes text from outside safe to print: control, bidi and invisible characters become visible.
 
-// Joiners are kept between letters, which Arabic and Indic scripts need, and between emoji; variation selectors of emoji
+// Joiners are kept between letters, as Arabic and Indic scripts need, and between emoji; variation selectors of emoji
 // are kept everywhere. An invisible letter (\p{DI}) joins nothing, since it is escaped itself.
 const JOINED =
   /(?<=[\p{Lo}\p{M}])(?<!\p{DI})[\u200c\u200d](?!\p{DI})(?=\p{Lo})|(?<=\p{Extended_Pictographic}[\ufe0f\p{EMod}]?)\u200d(?=\p{Extended_Pictographic})|[\ufe0e\ufe0f]/u;

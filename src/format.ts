@@ -38,7 +38,7 @@ export function formatLocalTime(at: number, now: number): string {
 /** A time farther ahead is shown with the local time of day. */
 export const SHORT_WAIT_MS = 60_000;
 
-/** For example `in 43s`, `in 5m 1s (at 14:05)`. Both are epoch milliseconds. */
+/** For example `in 43s`, `in 5m 1s (at 14:05)`. Both parameters are epoch milliseconds. */
 export function formatTime(at: number, now: number): string {
   const left = `in ${formatDuration(at - now)}`;
   return at - now > SHORT_WAIT_MS ? `${left} (at ${formatLocalTime(at, now)})` : left;

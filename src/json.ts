@@ -1,7 +1,7 @@
 // JSON in which every integer keeps its digits: native if that is exact, otherwise lossless-json.
 import { isInteger, parse, stringify } from 'lossless-json';
 
-/** Deeper documents are rejected, since recursive functions process them; no response of the service is so deep. */
+/** Deeper documents are rejected, since recursive functions process them; no response of the service is that deep. */
 const MAX_DEPTH = 100;
 
 // Only a document with an integer of 16 digits or more takes the slow path.

@@ -10,7 +10,7 @@ import { Redactor } from './redact.ts';
 import { EXIT_CODES } from './reference.ts';
 import { VERSION } from './version.ts';
 
-/** Time that a command has to report after a signal: a create in flight waits 2 s for its response, a state server 5 s. */
+/** Time that a command has to report after a signal: it may wait 2 s for a response and 5 s for a state server. */
 const GRACE_MS = 10_000;
 /** The signals that end the program, with the exit code that a shell reports. */
 const SIGNALS = { SIGINT: 130, SIGQUIT: 131, SIGBREAK: 130, SIGTERM: 143, SIGHUP: 129 } as const;
@@ -114,7 +114,7 @@ function homeDir(env: Context['env']): string | undefined {
   try {
     return env['HOME'] === '' ? undefined : homedir() || undefined;
   } catch {
-    // homedir() throws for a user without HOME and without a user entry; conf calls it too when it loads.
+    // Without HOME, homedir() throws if the system does not know the user; conf calls it too when it loads.
     process.env['HOME'] = tmpdir();
     return undefined;
   }
@@ -143,7 +143,7 @@ async function main(): Promise<void> {
   const context: Context = {
     args: process.argv.slice(2),
     env,
-    // A getter because it throws in a directory that was deleted, where other commands work.
+    // A getter because it throws in a deleted directory, in which most commands still work.
     get cwd() {
       return process.cwd();
     },

@@ -41,7 +41,7 @@ export class Progress {
     this.#hasScreen = isTerminal && !quiet && !json && !verbose;
   }
 
-  /** Without stdin, other processes may share the terminal (`xargs -P`), and their spinners would overwrite each other. */
+  /** Processes without stdin may share a terminal (`xargs -P`), and their spinners would overwrite each other. */
   get #canSpin(): boolean {
     const { stdin } = this.#context;
     return this.#hasScreen && (stdin.isTTY || stdin.isRead === true);

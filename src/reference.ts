@@ -110,7 +110,6 @@ export const HELP_TOPICS = new Map([
   ['environment', 'environment'],
 ] as const);
 
-/** The environment variables that the program reads. */
 export const ENVIRONMENT = [
   { name: 'PETSTORE_PROFILE', meaning: 'default for --profile' },
   { name: 'PETSTORE_MAX_WAIT', meaning: 'default for --max-wait' },

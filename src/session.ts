@@ -1,4 +1,4 @@
-// What commands use: profiles, the state server, and the service; each is opened on first use.
+// The resources of a command: profiles, the state server and the service, each opened on first use.
 import { dirname } from 'node:path';
 import { mkdirp } from './append-log/mkdirp.ts';
 import type { Context } from './context.ts';
@@ -19,7 +19,7 @@ export class Session {
   /** A service for each set of credentials that was used, the latest last. */
   readonly services: Service[] = [];
 
-  /** What a session opens is closed by `context.cleanups`, in reverse order. */
+  /** `context.cleanups` closes the resources, in reverse order. */
   constructor(context: Context, options: GlobalOptions) {
     this.context = context;
     this.options = options;
@@ -61,7 +61,6 @@ export class Session {
     return server;
   });
 
-  /** The service with the credentials of the command. */
   readonly service = lazy(async () => this.connect(await this.target()));
   readonly ledger = async () => (await this.service()).ledger();
   readonly httpClient = async () => (await this.service()).httpClient();
@@ -99,7 +98,6 @@ export class Session {
 
 type Service = ReturnType<typeof openService>;
 
-/** The service, for one base URL and key. */
 function openService(session: Session, credentials: Credentials) {
   /** The ledger on the state server if one is configured, otherwise on this machine. */
   const ledger = lazy(async () => {
@@ -170,10 +168,10 @@ function keyHint({ profile, keySource, keyCommand }: Credentials): Hint {
   return loginHint(profile);
 }
 
-/** Opens something when it is first called. */
+/** Opens a resource at the first call. */
 interface Opener<T> {
   (): Promise<T>;
-  /** What was opened; undefined if nothing was, or if that failed. */
+  /** The opened resource; undefined if it was not opened, or failed to open. */
   ifOpened(): Promise<T | undefined>;
 }
 

@@ -17,7 +17,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   whoami: 'status',
 };
 
-/** What to pass for a missing value, by the placeholder of an option or the name of an argument. */
+/** The hints for a missing value, by the placeholder of an option or the name of an argument. */
 const VALUE_HINTS: Readonly<Record<string, string>> = {
   '<duration>': 'use a duration such as 30s or 2m',
   file: 'pass a file, or - to read stdin',
@@ -105,7 +105,6 @@ function commandHint(parent: Command, [word = '', ...rest]: readonly string[]): 
   return near.commands.length > 0 ? commandHint(near, rest) : didYouMean(commandPath(near));
 }
 
-/** The command whose name or alias is closest to the word. */
 function closestCommand(commands: readonly Command[], word: string): Command | undefined {
   const namesOf = (one: Command): string[] => [one.name(), ...one.aliases()];
   const match = closestMatch(word, commands.flatMap(namesOf));
@@ -142,7 +141,7 @@ function use(words: readonly string[]): string {
   return `use ${formatChoices(words)}`;
 }
 
-// What was typed as a key is redacted when the error is printed.
+// A typed key is redacted when the error is printed.
 function pipeKey(command: Command): string {
   return `pipe the key to ${commandPath(command) === 'petstore auth login' ? 'stdin' : '`petstore auth login`'}`;
 }
