@@ -1,4 +1,4 @@
-// Raw requests: paths below the base URL, and what a response says about its operation.
+// Raw requests: paths below the base URL, and notices about deprecated or unstable operations.
 import { expect, test } from 'vitest';
 import { deprecationNotices, pathBelowBase } from '../../src/api/raw-request.ts';
 import { PetstoreError } from '../../src/errors.ts';

@@ -211,7 +211,7 @@ test.each(['EISDIR', 'EPERM', 'ENOTSUP', 'ENOSYS'])('one process rotates a log w
   expect([segmentIn(dir) > 3, fs.readdirSync(dir).length]).toEqual([true, 2]);
 });
 
-// A file system as on Windows and macOS: it finds a file under every spelling, and lists the first one.
+// A file system as on Windows and macOS: it finds a file under any spelling, and lists it under the first.
 function caseInsensitive(): LogFs {
   const actual = (path: fs.PathLike): string => {
     const [dir, name] = [dirname(String(path)), basename(String(path)).toLowerCase()];

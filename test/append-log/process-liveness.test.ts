@@ -26,7 +26,7 @@ test.runIf(canUnshare)('a process in a pid namespace does not use the pids of an
   const script = `
     const { currentProcess, livenessOf } = await import(${module});
     const self = currentProcess();
-    // The outer /proc has another process with pid 1, by which this one must not be judged.
+    // The outer /proc shows another process with pid 1, which says nothing about this one.
     console.log(JSON.stringify([self.pid, livenessOf(self), livenessOf({ ...self, pid: 4000000 })]));`;
   const args = ['--pid', '--fork', process.execPath, '--input-type=module', '-e', script];
   expect(JSON.parse(execFileSync('unshare', args).toString())).toEqual([1, 'unknown', 'dead']);
