@@ -35,7 +35,7 @@ test.runIf(hasShell)(
     const message = 'key command `echo` failed (too many open files)';
     const error = { kind: 'auth', message, hint: 'raise the open file limit (ulimit -n)' };
     const err = `${JSON.stringify({ error })}\n`;
-    // How many files are open before the command is started depends on the system and the Node.js version.
+    // The number of files that are open before the command starts depends on the system and the Node.js version.
     const runs = [21, 23, 25].map((files) => inScript(at, `ulimit -n ${files}; exec "$@"`, LIST));
     expect(await Promise.all(runs)).toContainEqual(expect.objectContaining({ code: 3, out: '', err }));
   },

@@ -1,4 +1,4 @@
-// Signals: each command reports what became of its work, then ends by the signal, wherever its key comes from.
+// Signals: each command reports the outcome of its work, then ends by the signal, whatever the source of its key.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';

@@ -8,7 +8,7 @@ import { BIN, savedPlace } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { serving } from '../support/world.ts';
 
-/** A string of each package or part that survives minification. */
+/** For each package or part, a string that survives minification. */
 const MARKERS = {
   commander: 'copyInheritedSettings',
   undici: 'UND_ERR_CONNECT_TIMEOUT',
