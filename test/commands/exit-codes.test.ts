@@ -1,4 +1,4 @@
-// The exit codes in the help of each command are those that it ends with if something is wrong.
+// The help of each command lists exactly the exit codes of its failures.
 import { afterAll, expect, test } from 'vitest';
 import { describeCommands } from '../../src/commands/help.ts';
 import { PetstoreError } from '../../src/errors.ts';
@@ -35,7 +35,7 @@ async function codeOf(line: string, { env, ...options }: WorldOptions = {}, url 
 // A file cannot be a directory.
 const NO_DIRECTORIES = { PETSTORE_CONFIG_DIR: import.meta.filename, PETSTORE_STATE_DIR: import.meta.filename };
 
-/** Run a command line in a situation that makes some commands fail. */
+/** Each runs a command line in a situation that makes some commands fail. */
 const SITUATIONS: readonly ((line: string) => Promise<number>)[] = [
   (line) => codeOf(`${line} --bogus`),
   ...[302, 401, 403, 429, 500].map((status) => (line: string) => {

@@ -65,7 +65,7 @@ test.each([
   ['MINGW64', 'linux', 'error: '],
   ['', 'win32', 'error: '],
 ])('auth login without a terminal, with MSYSTEM %j on %s, prints %j', async (MSYSTEM, platform, start) => {
-  // Nothing is saved, since a Windows path would be a file name elsewhere.
+  // The invalid key ensures that nothing is saved: outside Windows, a Windows path would become a file name.
   const options = { dir, stdin: 'not a key', env: { MSYSTEM }, platform };
   const { code, err } = await inProcess(['auth', 'login', '--url', service.url], options);
   expect([code, err.slice(0, start.length)]).toEqual([3, start]);

@@ -55,7 +55,7 @@ test('a login asks again for a URL or key that the service rejects, and keeps th
   ]);
   expect(run).toMatchObject({ code: 0, cooked: true, saved: expect.stringContaining(GOOD_KEY) });
   expect(run.screen).not.toContain('wrong-key');
-  // The quota is that of the accepted key.
+  // The quota is the accepted key's.
   expect(run.screen).toMatch(/is now active.*quota \(farm\): /s);
 });
 
@@ -78,7 +78,7 @@ test('a login stopped by Ctrl-Z at a prompt prompts again after fg, and the key 
     typed('API key for profile', GOOD_KEY),
     typed('Saved key …6789', 'exit'),
   ]);
-  // The shell's own terminal mode shows what is typed.
+  // At the shell prompt, the terminal echoes input again.
   expect(screen).toMatch(/ echo .*API key/s);
   expect(screen).not.toContain(GOOD_KEY.slice(0, 4));
 });

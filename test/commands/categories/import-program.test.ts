@@ -104,7 +104,7 @@ test.runIf(hasPty)('an import prompts with URL and count, and "no" exits with 13
   expect([no.code, no.cooked, listed()]).toEqual([130, true, []]);
   expect(no.screen).toContain(`Create 3 categories at ${url} (profile `);
   expect(no.screen).not.toContain('error:');
-  // No other import has waited for the answer.
+  // The prompt took no lock, so no other import has waited for the answer.
   expect(existsSync(join(first.dir, 'state', 'imports'))).toBe(false);
 });
 
@@ -123,7 +123,7 @@ test.each([
       child.kill('SIGKILL');
       await outcome;
     };
-    // The killed import and the state server have the real clock.
+    // The killed import and the state server use the real clock.
     const since = Date.now();
     service.isLate = true;
     await killed();
@@ -163,7 +163,7 @@ withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
 });
 
 withServer('an import that is interrupted while its state server hangs prints its document within 10 s', async () => {
-  // The timeouts of a state server are intervals.
+  // The timeouts of calls to a state server are intervals.
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const server = await startStateServer();
@@ -184,7 +184,7 @@ withServer('an import that is interrupted while its state server hangs prints it
   const ending = run(context);
   await clock.drive(once(interrupt.signal, 'abort'));
   let ms = 0;
-  // After 10 s the program would be ended (src/main.ts).
+  // After 10 s, the program would be terminated (src/main.ts).
   for (; ms < 10_000 && context.stdout.text() === ''; ms += 10) {
     await clock.advance(10);
     vi.advanceTimersByTime(10);

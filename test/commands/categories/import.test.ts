@@ -143,7 +143,7 @@ test('an import prints every digit of ids above 2^53, names that look alike, and
   });
   const { out } = await inProcess([...IMPORT, '-', '--json'], { env, stdin: '[{"name":"cat"}]' });
   expect(out).toContain('"id":9223372036854775001');
-  // The last list, since the quota allows it.
+  // The quota allows a last list.
   expect(requests.map(({ method }) => method)).toEqual(['GET', 'POST', 'GET']);
   const preview = { env, stdin: '[{"name":"cat"},{"name":"Cat"}]' };
   const { err } = await inProcess([...IMPORT, '-', '--dry-run'], preview);
