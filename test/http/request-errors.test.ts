@@ -72,7 +72,7 @@ test("the error of a response has the service's code, message and status, with c
 const [SEVEN, EIGHT] = ['07', '08'].map((hour) => `Thu, 01 Jan 1970 ${hour}:00:00 GMT`) as [string, string];
 
 test.each<[status: number, body: string, headers: HttpResponse['headers'], message: string, hint: string | undefined]>([
-  // GitHub's secondary limit, with and without a wait, the service itself, and two firewalls.
+  // GitHub's secondary limit, without and with a wait, the service itself, and two firewalls.
   [403, '{"message":"secondary rate limit"}', {}, 'rate limit', 'try again in a few minutes'],
   [403, '{"message":"slow"}', { 'retry-after': '60' }, 'rejected the request (403): slow', 'try again in 1m'],
   [403, '{"message":"no"}', {}, 'rejected the request (403): no', "check the API key's plan and permissions"],

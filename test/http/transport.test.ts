@@ -34,7 +34,7 @@ function useFakeTimers(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-/** Ends the time of an attempt once its head has arrived, without a real wait. */
+/** Lets an attempt time out once the head of its response has arrived, without a real wait. */
 function timeoutAfterHead(): Attempt {
   useFakeTimers();
   return { timeoutMs: 60_000, onHead: () => void setImmediate(() => vi.advanceTimersByTime(60_000)) };
@@ -72,7 +72,7 @@ test('a response is complete although early hints precede it and its connection 
 });
 
 test('a request whose connection is never established times out and counts as not sent', async () => {
-  // Without a TLS handshake there is no connection.
+  // Without a TLS handshake, there is no connection.
   const { port, close } = await startTcpServer(() => undefined);
   onTestFinished(close);
   const sent = send(`https://127.0.0.1:${port}/v1`, POST, { timeoutMs: 200 });
