@@ -40,7 +40,7 @@ interface Effect {
 
 type Effects = Readonly<Record<string, Effect>>;
 
-/** The fates of a create after which it may or may not exist. */
+/** The fates of a create after which the category may or may not exist. */
 export const UNCERTAIN = {
   lost: { commitMs: 0, response: 'reset' },
   'lost, then committed': { commitMs: 1900, response: 'reset' },
@@ -74,7 +74,7 @@ const FATES = {
 
 export type Fate = keyof typeof FATES;
 
-/** A category, with the name that was sent for it, and by which client. */
+/** A category, with the name that was sent for it and the client that sent it. */
 export interface Item extends Category {
   readonly sent: string;
   readonly by: string;
@@ -179,7 +179,7 @@ function visible({ sent: _sent, by: _by, ...category }: Item): Category {
   return category;
 }
 
-/** The place of a lock whose log is a MemoryLog. */
+/** The context of a lock whose log is a MemoryLog. */
 export const IN_MEMORY = { isOnServer: false, toError: (error: unknown): unknown => error };
 
 /** An import that can be run several times, by processes that share a lock. */
@@ -187,7 +187,7 @@ export class FakeImport {
   rows: readonly NewCategory[];
   readonly service: FakeService;
   readonly clock: FakeClock;
-  /** Whether runs record in virtual time that they are alive. */
+  /** Whether runs write heartbeats in virtual time. */
   beats = false;
   readonly #log = new MemoryLog(lockFormat);
   readonly #living = new Set<number>();

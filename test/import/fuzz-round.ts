@@ -26,7 +26,7 @@ export interface RoundResult {
   readonly alters: boolean;
 }
 
-/** @param trace receives what happens, for one round that failed */
+/** @param trace receives each event, to investigate a round that failed */
 export async function playRound(seed: number, trace: (line: string) => void = () => undefined): Promise<RoundResult> {
   const random = seededRandom(seed);
   const chance = (share: number): boolean => random() < share;

@@ -1,4 +1,4 @@
-// What a list says about rows, and whether it is complete.
+// The completeness of a list of categories, and the matches that it suggests for unknown rows.
 import { expect, test, vi } from 'vitest';
 import type { Category } from '../../src/api/types.ts';
 import { fetchList, possibleMatchFinder } from '../../src/import/list.ts';
