@@ -129,7 +129,7 @@ test('a save removes leftover files of killed writes that are older than a minut
   expect(fs.readdirSync(dir).sort()).toEqual(['profile-production.json', 'profile-production.json.tmp-4567']);
 });
 
-// `ulimit` simulates a full disk: a file has room for no byte, or for one block of 512.
+// `ulimit` simulates a full disk: a file has room for no byte, or for one block of 512 bytes.
 test.runIf(hasShell).each(['0', '1'])('with %s free blocks, a login exits with 9 and keeps the old key', (blocks) => {
   openConfStore(dir).save('production', PROFILE);
   const before = fs.readFileSync(file());

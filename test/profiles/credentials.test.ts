@@ -126,7 +126,7 @@ test.each([
 ])('the profile %s with %j is rejected: %s', rejected('auth'));
 
 test.each([
-  // Even if a URL is saved.
+  // An invalid PETSTORE_BASE_URL is an error even if a URL is saved.
   [undefined, { PETSTORE_BASE_URL: '' }, 'PETSTORE_BASE_URL is empty', 'use the form https://HOST/v1'],
   [undefined, { PETSTORE_BASE_URL: 'http://b.example/v1' }, 'PETSTORE_BASE_URL must', 'use the form https://HOST/v1'],
   ['zzzzzzzz', {}, 'does not exist', 'run `petstore auth login -p zzzzzzzz --url https://HOST/v1` to create it'],

@@ -1,4 +1,4 @@
-// docs/node-api.md and the library, checked as an installed package: types, examples, bundles, and the surrounding program.
+// docs/node-api.md and the library as an installed package: types, examples, bundles, and effects on the host program.
 import { execFile } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

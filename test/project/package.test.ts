@@ -69,7 +69,7 @@ test('the SBOM lists the name and version of each bundled package', async () => 
     splitting: true,
     outdir: 'none',
     mainFields: ['module', 'main'],
-    // A stub replaces it.
+    // The build replaces these with a stub.
     external: ['ajv', 'ajv-formats'],
     absWorkingDir: project,
   });
