@@ -100,7 +100,7 @@ class Machine {
     expect(this.ledger.quota().stateServer).not.toBeNull();
   }
 
-  /** Advances this machine's clock by 100 ms, once the server has answered every call or they wait to retry it. */
+  /** Advances this machine's clock by 100 ms, once every call has its reply or waits for a retry. */
   async pass(): Promise<void> {
     while (this.server.calls > this.clock.retrying) await turn();
     await this.clock.advance(100);
@@ -302,7 +302,7 @@ withServer('an outage that begins while the ledger is closed causes no warning',
   expect(machine.warnings).toEqual([]);
 });
 
-// A server that answers reads but refuses writes.
+// A server that responds to reads but rejects writes.
 withServer('a server that is out of memory is left after 5 s with one warning', async () => {
   const machine = await Machine.with(3);
   await machine.take();

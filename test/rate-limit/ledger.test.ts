@@ -156,7 +156,7 @@ test('a new ledger removes ledgers that were not used for 48 hours, and no other
   };
   for (const key of ['recent', 'rotated', 'old']) await take(machine.open({ key }));
   for (const file of machine.files) unusedFor(file.includes(path('recent')) ? 47 : 49, file);
-  // The older of two generations, which a rotation leaves behind.
+  // A rotation has left the old segment beside the new one.
   fs.writeFileSync(join(path('rotated'), 'ledger.2.log'), '');
   fs.mkdirSync(path('empty'));
   machine.open({ key: 'recent' });

@@ -13,7 +13,7 @@ const SEEDS = 2 * Number(process.env['PROPERTY_RUNS'] ?? 1);
 
 interface Case {
   readonly atMost: number;
-  /** True: `atMost` bounds the makespan over that of a client that only waits stated times, otherwise over the least time. */
+  /** True: `atMost` bounds the makespan relative to a client that only waits as stated, otherwise to the least time. */
   readonly waiting?: boolean;
   /** The least time in milliseconds, if sending continuously does not find it. */
   readonly leastMs?: number;
@@ -61,7 +61,7 @@ const ROWS: readonly Row[] = [
   [SILENT, 'HAProxy 20 per 5 s', 120, haproxy(20, 5000), { leastMs: 30_000, shape: IMPORTS }],
   [SILENT, 'sliding 20 per 5 s, refused requests count', 120, countsRefused, { leastMs: 25_000 }],
   [SILENT, '20 per minute', 120, windows(20, 60_000)],
-  // Accepted: a client that keeps a stated wait, times four at most, asks 17 times in such a minute.
+  // Accepted: a client that waits at most four times a stated wait asks 17 times in such a minute.
   [SILENT, '20 per minute, Retry-After 1 (accepted)', 120, statesOneSecond, { refusedShare: 0.45 }],
   // Accepted: headers of another quota hide the exhausted one.
   [SILENT, '20 per minute beside 4980 of 5000 left (accepted)', 120, describesAnother, { refusedShare: 0.3 }],

@@ -28,7 +28,7 @@ test.each(SHAPES)(
   },
 );
 
-// The moment in which two of six processes fail: the number of a request, and the response before it.
+// The moment at which two of six processes fail: the number of a request, and the response before it.
 const MOMENTS: Readonly<Record<string, NonNullable<Simulation['failsAt']>>> = {
   'before the first response': (request) => request === 1,
   'after a 429': (_request, last) => last?.allowed === false,
