@@ -16,7 +16,7 @@ const DOCUMENTED = operations.flatMap(({ title, operation }) =>
   Object.keys(operation.responses).map((status) => `${title} ${status}`),
 );
 
-// Mock servers answer with the examples, and testing tools send them.
+// Mock servers respond with the examples, and testing tools send them.
 test('the OpenAPI document has examples of properties and parameters, and an Error object for every failure', () => {
   const { schemas, responses } = openapi.components;
   const properties = [schemas.Category, schemas.NewCategory].flatMap((schema) => Object.values(schema.properties));

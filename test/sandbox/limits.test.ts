@@ -6,7 +6,7 @@ import type { ServerOptions } from '../../src/sandbox/server.ts';
 import type { SandboxResponse } from './support.ts';
 import { noonClock, OTHER_KEY, startTestSandbox } from './support.ts';
 
-// Status or error code, what is left of the limit, the time of the reset, and Retry-After.
+// Status or error code, remaining requests and limit, the time of the reset, and Retry-After.
 function summary({ status, json, headers }: SandboxResponse): string {
   const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => headers[`x-ratelimit-${name}`]);
   const until = new Date(Number(reset) * 1000).toISOString().slice(11, 19);

@@ -18,7 +18,7 @@ async function startShared(dataFile: string) {
   const child = start(place(), ['sandbox', '--json', '--port', '0', '--data', dataFile, '--plan', 'enterprise']);
   const [line] = await once(child.stdout as Readable, 'data');
   const { url, key } = JSON.parse(String(line)) as { url: string; key: string };
-  // On a busy machine the server may close an idle connection just as it is used again.
+  // On a busy machine, the server may close an idle connection just as it is used again.
   const headers = { 'content-type': 'application/json', connection: 'close' };
   const create = async (name: string): Promise<number> => {
     const body = JSON.stringify({ name });
