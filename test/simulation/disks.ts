@@ -3,13 +3,13 @@ import { closeSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The home directory of each machine is in it. */
+/** Contains the home directory of each machine. */
 export const root = mkdtempSync(join(tmpdir(), 'petstore-worlds-'));
 
 /** The descriptors that the program has open, with their paths. */
 export const openFiles = new Map<number, string>();
 
-/** Empties all disks, and closes what killed processes left open. */
+/** Empties all disks, and closes the files that killed processes left open. */
 export function formatDisks(): void {
   removeDisks();
   mkdirSync(root);

@@ -1,4 +1,4 @@
-// The number of categories that each name may have, from what users did and what petstore reported.
+// The number of categories that each name may have, from the users' actions and petstore's reports.
 import type { Service } from './service.ts';
 
 export class Expectations {

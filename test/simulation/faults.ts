@@ -13,7 +13,7 @@ const FEW = [1, 9] as const;
 /** The faults of requests; the others of the table are faults of a process, a state server or a clock. */
 const OF_REQUESTS = new Set(`${FAILURES} ${REFUSALS} ${UNKNOWN_OUTCOMES} created-twice`.split(' '));
 
-/** Faults of one cause. A world draws from some of them only, so that its other checks stay exact and faults often coincide. */
+/** The cause of a fault. A world draws only some causes, so that its other checks stay exact and faults coincide. */
 export type Cause = 'service' | 'process' | 'server' | 'clock';
 
 /**
@@ -26,7 +26,7 @@ type Moment = 'create' | 'list' | 'owed' | 'lost' | 'refused' | 'connecting' | '
 /** One of the kinds at one of the moments; `amount` is the number of requests, or milliseconds, or their minimum and maximum. */
 type Draw = readonly [kinds: string, moments: string, amount?: number | readonly [number, number]];
 
-/** Faults that are injected together, so that one meets what another made uncertain. */
+/** Faults that are injected together, so that one strikes while the effect of another is uncertain. */
 const TABLE: readonly (readonly [cause: Cause, weight: number, ...draws: Draw[]])[] = [
   ['service', 4, [`${FAILURES} ${REFUSALS}`, 'create list any', FEW]],
   ['service', 4, [UNKNOWN_OUTCOMES, 'create', FEW]],

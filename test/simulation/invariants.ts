@@ -31,7 +31,7 @@ interface Probe {
   readonly sentAt: number;
 }
 
-/** Refusals in a row that a process has received, those of requests in flight together counted once; when the last was received. */
+/** The refusals in a row that a process received (one for requests in flight together), and the time of the last. */
 interface Row {
   refusals: number;
   lastAt: number;
@@ -183,7 +183,8 @@ export class Invariants {
     const isTogether = sentOn <= lastRefusedAt;
     if (!isTogether) row.refusals++;
     row.lastAt = now;
-    // Another ledger, or one whose times were moved, may not show the whole row. A refusal whose ticket had expired extends none.
+    // Another ledger, or one whose times were moved, may not show the whole row. A refusal whose ticket
+    // had expired adds nothing to a row.
     const isPartial = (shared && stateServer.troubled) || process.machine.setAt >= 0 || process.suspendedUntil > 0;
     if (isTogether || isPartial) return 1000;
     // At most four times as long as a stated wait.

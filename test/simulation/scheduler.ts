@@ -66,7 +66,7 @@ export function currentProcess(): SimulatedProcess | undefined {
   return running.getStore();
 }
 
-/** Resolves after all promises that can settle before time advances. */
+/** Resolves when all promises that can settle before time advances have settled. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -76,7 +76,7 @@ export class Scheduler {
   now = 0;
   steps = 0;
   readonly random: () => number;
-  /** The next event is the last; of events at one time, the one that was added first. */
+  /** The last element is the next event; of events at one time, the one that was added first. */
   readonly #events: Event[] = [];
 
   constructor(random: () => number) {

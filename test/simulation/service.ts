@@ -94,8 +94,8 @@ export class Service {
 
   serve(request: ServiceRequest, fault?: string): ServiceResponse {
     const quota = this.#currentQuota();
-    // After these requests the client cannot know the quota: it sends a probe, or a later response did not count a request
-    // whose response it misses.
+    // After these requests, the client cannot know the quota: it sends a probe, or a later response did not count a
+    // request whose response is missing.
     quota.lateSince = Math.min(quota.lateSince, request.lateSince ?? Number.POSITIVE_INFINITY);
     if (fault === 'refuse' || fault?.startsWith('unavailable')) quota.foreign = true;
     const isExhausted = quota.used >= this.manners.plan.perWindow;

@@ -43,7 +43,7 @@ export function planWorld(seed: number) {
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
   const chance = (share: number): boolean => random() < share;
   const upTo = (count: number): number => Math.floor(random() * count);
-  // In three of ten worlds, only the service determines what a process must wait for, and these checks are exact.
+  // In three of ten worlds, only the service determines how long a process must wait, so the checks of waits are exact.
   const isCalm = chance(0.3);
   const hasStateServer = chance(isCalm ? 0.2 : 0.5);
   const machines = Array.from({ length: hasStateServer && !isCalm ? 2 : 1 }, () => ({
@@ -292,7 +292,7 @@ class World {
     while (this.#stateServer.isDown) await this.#scheduler.sleep(1000);
   }
 
-  // Without its lock, nothing says that creates of a killed run may be on their way.
+  // Without the lock of a killed run, nothing shows that its creates may be on their way.
   #loseLocks(): void {
     for (const { tasks } of this.#plan.users)
       for (const task of tasks) if (task.kind === 'import') this.#expectations.excuse(task.names);

@@ -28,7 +28,7 @@ function write(fd: number, data: Uint8Array | string, offset = 0, length?: numbe
   throw new KilledError();
 }
 
-// Often within the first two bytes: the void line that begins each write to a log.
+// Cuts often within the first two bytes: the guard line that begins each write to a log.
 function cut(length: number): number {
   const { random } = surroundings().scheduler;
   return random() < 0.6 ? Math.floor(random() * 3) : Math.floor(random() * (length + 1));

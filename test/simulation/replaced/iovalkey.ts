@@ -1,4 +1,4 @@
-// The client library's connection to a state server, replaced by one in virtual time.
+// The iovalkey connection to a state server, replaced by one in virtual time.
 import { callingProcess, surroundings } from './world.ts';
 
 /** An error reply; the simulated server sends none. */
