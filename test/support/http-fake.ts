@@ -23,8 +23,8 @@ interface Content {
 }
 
 /**
- * `reset` closes the connection, `silence` sends nothing, and a function writes raw bytes, as a response that an HTTP library
- * cannot send, or to CONNECT.
+ * `reset` closes the connection, `silence` sends nothing, and a function writes raw bytes: a response that an HTTP
+ * library cannot send, or the response to CONNECT.
  */
 export type FakeResponse = Content | ((socket: Socket) => unknown) | 'reset' | 'silence';
 

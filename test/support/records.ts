@@ -46,7 +46,7 @@ export function respond(state: KeyState, at: number, id: string, reading: RateLi
  * - `lost a` and `unsent a` close the ticket a; `forget` clears the ledger.
  * - `is probe`, `is plain`, `is pending`, `is blocked 5000` and `is window 5000` check what is admitted; `grants 5` checks that
  *   five requests are granted; `allows a` and `withdraws a` check whether the ticket a is still granted;
- *   `has block.refusals=1` checks a fact of the state, or `none`.
+ *   `has block.refusals=1` checks a fact of the state (`none`: it is absent).
  */
 export function play(history: string, state = initialState()): KeyState {
   for (const step of history.split(', ')) {

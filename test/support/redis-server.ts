@@ -76,7 +76,7 @@ export class RedisServer {
     }
   }
 
-  /** Ends the server like a power failure. */
+  /** Ends the server as a power failure would. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;

@@ -35,11 +35,11 @@ export interface Simulation extends LimiterOptions {
   readonly maxWaitMs?: number;
   /** The share of responses that are lost, 0 to 1; the requests are then reads and are retried. */
   readonly lose?: number;
-  /** The number of machines that share a state directory, and the processes. */
+  /** The number of machines: they share one state directory, and the processes are divided among them. */
   readonly machines?: number;
-  /** Once it returns true for a request that is about to be sent, its process and the next one stop, or one is killed. */
+  /** Once it returns true for a request that is about to be sent, its process and the next one fail. */
   readonly failsAt?: (request: number, last: Verdict | undefined) => boolean;
-  /** Which of the two is killed; the other one is stopped, as by SIGSTOP. */
+  /** Which of the two is killed (default: the next one); the other one is stopped, as by SIGSTOP. */
   readonly killed?: 'sender' | 'next';
 }
 

@@ -128,7 +128,7 @@ const KNOWN = /\u001b\[(?:[\d;]*m|\?(?:25|2004|2026)[hl]|\d*[ABCDGKJ])|[\r\n\b]/
 /**
  * The screen of a terminal emulator (xterm) after some output.
  * @param columns width in cells
- * @returns the lines with those that scrolled out, without trailing blanks
+ * @returns the lines, including those that scrolled out, without trailing blanks
  */
 export async function picture(output: string, columns: number, rows: number): Promise<string[]> {
   const unknown = /[\u0000-\u001f].{0,8}/.exec(output.replace(KNOWN, ''));
