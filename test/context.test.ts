@@ -1,4 +1,4 @@
-// Environment variables: their names on Windows, and those that decide about color.
+// Environment variables: their names on Windows, and those that control color.
 import { expect, test } from 'vitest';
 import { supportsColor, toEnvironment } from '../src/context.ts';
 

@@ -1,4 +1,4 @@
-// Follows the hint of each kind of error literally: afterwards its cause is gone or shown.
+// Follows the hint of each kind of error literally: afterwards, the cause of the error is gone or shown.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import parseArgv from 'string-argv';
