@@ -55,7 +55,7 @@ test('with an exhausted quota and a maximum wait of 0, a call and a command with
 });
 
 test.each([undefined, 1000 / 3, Number.MAX_VALUE])(
-  'the client library accepts a timeout of %d ms',
+  'the client library accepts the value %s as timeoutMs',
   async (timeoutMs) => {
     const none = { stateUrl: undefined, statePassword: undefined, maxWaitMs: undefined, maxRetries: undefined };
     const { create } = open({ ...(await sandboxOf()), ...none, timeoutMs }).categories;
@@ -89,7 +89,7 @@ test.each([
   ['list', 'before it is sent', 0, { status: undefined }, new PetstoreError('rejected', 'bad', { status: 400 })],
   ['list', 'in flight', 1, { status: undefined }, new PetstoreError('rejected', 'bad', { status: 400 })],
 ] as const)(
-  'an abort ends a %s %s immediately, and the client can be used afterwards',
+  'an abort immediately ends a %s %s, and the client can be used afterwards',
   async (call, _when, sent, rest, reason) => {
     let response: FakeResponse = 'silence';
     const fake = await serving(() => response);
@@ -177,7 +177,7 @@ test('a client that is closed waits for calls in progress, and rejects later cal
   expect(() => client.quota()).toThrow(expect.objectContaining(closed));
 });
 
-test('the rate limit is kept in memory for the URL of a sandbox in memory, and with stateDir null', async () => {
+test('the rate limit is kept in memory for the URL of an in-memory sandbox and with stateDir null', async () => {
   const dir = tempDir();
   vi.stubEnv('PETSTORE_STATE_DIR', dir);
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -218,7 +218,7 @@ test('with stateDir null, an unavailable state server causes a warning that the 
   ]);
 });
 
-test('onWait is called for a wait for the rate limit, which an abort ends, and for one before a retry', async () => {
+test('onWait is called for a wait for the rate limit, which an abort ends, and for a wait before a retry', async () => {
   const waits: Wait[] = [];
   const onWait = (wait: Wait): void => void waits.push(wait);
   const client = open({ ...(await sandboxOf(1)), maxWaitMs: 7_200_000, onWait });

@@ -23,7 +23,7 @@ test.each([
   ['500ms', 500],
   ['-1s', undefined],
   ['1w', undefined],
-])('the duration "%s" is read as %s ms', (text, ms) => {
+])('the duration "%s" is parsed to milliseconds, or is invalid', (text, ms) => {
   expect(parseDuration(text)).toBe(ms);
 });
 

@@ -100,7 +100,7 @@ test.each<Row>([
   ['categories import rows.csv --yes', 3, 'run `petstore auth login -p staging` to save a valid key', saveBadKey],
   ['auth login -p ci', 3, URL_AND_KEY, nothing],
   ['quota -p nope', 2, 'run `petstore auth login -p nope --url https://HOST/v1` to create it', nothing],
-])('`petstore %s` fails with %i, and succeeds after its hint is followed: %s', async (line, code, hint, given) => {
+])('`petstore %s` fails with code %i, and succeeds after its hint is followed: %s', async (line, code, hint, given) => {
   await fail(line, code, hint, given);
   expect(await follow(hint)).toMatchObject({ code: 0 });
   expect(await run(line)).toMatchObject({ code: 0 });
@@ -120,7 +120,7 @@ test.each<[...Row, act: () => unknown]>([
   ['api GET categories', 3, 'make PETSTORE_API_KEY_COMMAND print a valid key', setCommand, print(GOOD)],
   ['categories list -p sandbox', 9, STATE, setFile, setState('new')],
 ])(
-  '`petstore %s` fails with %i, and succeeds after the action in its hint: %s',
+  '`petstore %s` fails with code %i, and succeeds after the action in its hint: %s',
   async (line, code, hint, given, act) => {
     await fail(line, code, hint, given);
     act();
@@ -134,7 +134,7 @@ const INPUT = "use --input 'my dog.json' to read the body from a file";
 test.each<[...Row, again: string]>([
   ['api GET /v1/categories', 4, 'omit /v1, since the base URL ends in it', nothing, 'api GET /categories'],
   ["api POST categories -d '@my dog.json'", 2, INPUT, writeBody, "api POST categories --input 'my dog.json'"],
-])('`petstore %s` fails with %i, and succeeds as its hint asks: %s', async (line, code, hint, given, again) => {
+])('`petstore %s` fails with code %i, and succeeds as its hint asks: %s', async (line, code, hint, given, again) => {
   await fail(line, code, hint, given);
   expect(await run(again)).toMatchObject({ code: 0 });
 });
@@ -162,7 +162,7 @@ test.each<[...Row, shows: RegExp]>([
   ['api POST categories -d \'{"name":"guinea pig"}\' -p staging', 8, PIG, lose, /guinea pig/],
   [`${LIST} --max-retries 0`, 6, DOCTOR, stopService, REFUSED],
   [LIST, 7, STATUS, sendHtml, /staging +http:\/\/127.0.0.1:\d+\/v1/],
-])('`petstore %s` fails with %i, and the command in its hint shows the cause: %s', async (...row) => {
+])('`petstore %s` fails with code %i, and the command in its hint shows the cause: %s', async (...row) => {
   const [line, code, hint, given, shows] = row;
   await fail(line, code, hint, given);
   const { out, err } = await follow(hint);

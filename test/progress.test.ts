@@ -52,7 +52,7 @@ test.each<[Options, WorldOptions, HttpWait, string]>([
   [{ json: true }, { columns: 80 }, wait(43), JSON_LINE],
   [{ quiet: true }, {}, wait(43), ''],
   [{ quiet: true }, { columns: 80 }, wait(43), ''],
-])('with %j in %j the only output about the wait %j is %j', async (options, place, given, line) => {
+])('with %j in the context %j, the only output about the wait %j is %j', async (options, place, given, line) => {
   const { clock, progress, shown } = start(options, place);
   progress.wait(given);
   expect(progress.waiting).toBe(given.until > NOW + 1000);
@@ -99,7 +99,7 @@ test.each<[columns: number, status: string | undefined, given: HttpWait, expecte
   [40, undefined, wait(5, 'list'), 'incomplete list; retrying in 5s'],
   [40, undefined, wait(5, 'requests'), 'waiting 5s for earlier creates'],
   [40, undefined, wait(5, 'lock'), 'waiting 5s for other imports'],
-])('at %i columns the status %j and the wait %j are one line: "%s"', async (columns, status, given, expected) => {
+])('at $0 columns, the status and the wait are shown in one line: $3', async (columns, status, given, expected) => {
   const { clock, progress, shown } = start({}, { columns });
   if (status !== undefined) progress.status((room) => (room === columns - 5 ? status : 'no room'));
   progress.wait(given);

@@ -15,7 +15,7 @@ test('a whole key is redacted in every encoding, and no part of it elsewhere', (
   expect(redactor.redact('cannot connect to team2024-shop.example')).toBe('cannot connect to team2024-shop.example');
 });
 
-test('a key is masked except for its last four characters, and a short one completely', () => {
+test('a key is masked except for its last four characters, and a short key completely', () => {
   expect(maskKey('sk_live_0123456789')).toBe('…6789');
   expect(maskKey('short-key-1')).toBe('****');
 });

@@ -18,7 +18,7 @@ test.each([
   ['no', { code: 'bad_name' }, 4, 'error: no [bad_name]\n'],
   ['canceled', { silent: true }, 4, ''],
   ['ended', { exitCode: 143 }, 143, 'error: ended\n'],
-])('the error %j with %j ends with %i and is printed as %j', async (message, details, code, err) => {
+])('the error %j with %j causes exit code %i and is printed as %j', async (message, details, code, err) => {
   expect(await print(new PetstoreError('rejected', message, details))).toEqual({ code, err });
 });
 

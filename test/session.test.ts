@@ -44,7 +44,7 @@ test.each([
   [{}, 'cat ␛[2J\n', 'warning: dog<U+202E>\n'],
   [{ quiet: true }, '', 'warning: dog<U+202E>\n'],
   [{ json: true }, '', '{"warning":{"message":"dog\\u202e"}}\n'],
-])('with %j a notice is shown as %j and a warning as %j', async (given, notice, warning) => {
+])('with the options %j, a notice is shown as %j and a warning as %j', async (given, notice, warning) => {
   const context = world([]);
   const session = new Session(context, { ...OPTIONS, ...given });
   await session.notice('cat \u001b[2J');
@@ -60,7 +60,7 @@ test('the password of the state server is redacted as soon as it is used', async
   expect(context.redactor.redact('not the-password')).toBe('not [redacted]');
 });
 
-test('a command ends only after its cleanups, such as closing the ledger, and a failed one does not change the exit code', async () => {
+test('a command ends only after its cleanups, such as closing the ledger, and a failed cleanup does not change the exit code', async () => {
   const context = world(['--version']);
   const cleaned: string[] = [];
   context.cleanups.push(

@@ -84,7 +84,7 @@ test('a log whose first write was torn after one byte can be used, even if it is
   expect(open(dir, 1e9, { strict: true }).refresh()).toEqual(['one']);
 });
 
-test('a damaged record is ignored, or is an error if the log is strict, and is never read as another record (500 mutations)', () => {
+test('a damaged record (500 mutations) is ignored, or is an error if the log is strict, and is never read as another record', () => {
   const dir = tempDir();
   const file = join(dir, 'led.1.log');
   const log = open(dir);
@@ -119,7 +119,7 @@ test('a log whose state exceeds the size limit rotates only when its size has do
   expect(segmentIn(dir)).toBeLessThan(20);
 });
 
-test('a rotation keeps the state and only the last two segments, private to their owner', () => {
+test('a rotation keeps the state and only the last two segments, which are private to their owner', () => {
   const dir = join(tempDir(), 'inner');
   const [log, other] = [open(dir, 400), open(dir, 400)];
   for (const [i, record] of numbered(200).entries()) expect((i % 2 ? log : other).append(record)).toBe(i + 1);
@@ -131,7 +131,7 @@ test('a rotation keeps the state and only the last two segments, private to thei
   for (const name of fs.readdirSync(dir)) expect(fs.statSync(join(dir, name)).mode & 0o777).toBe(0o600);
 });
 
-test.each([false, true])('a log whose directory was removed joins the new one (strict: %s)', (strict) => {
+test.each([false, true])('a log whose directory was removed joins the new log in its place (strict: %s)', (strict) => {
   const dir = join(tempDir(), 'logs');
   const [reading, writing] = [open(dir, 1e9, { strict }), open(dir, 1e9, { strict })];
   writing.append('old');
@@ -161,7 +161,7 @@ test('a record written after a seal is moved to the next segment once', () => {
 test.each([
   ['', 'fs'],
   [' without hard links', "{ ...fs, linkSync() { throw Object.assign(new Error(), { code: 'EPERM' }); } }"],
-])('5 processes that append 100 records each through rotations lose none%s', async (_title, fileSystem) => {
+])('five processes that each append 100 records during rotations lose no record%s', async (_title, fileSystem) => {
   const dir = tempDir();
   const script = `
     const fs = await import('node:fs');
@@ -196,7 +196,7 @@ test.runIf(process.getuid)('a log file that another user owns is an error', () =
   expect(() => open(tempDir(), 1e9, { fs: stub })).toThrow('is owned by another user');
 });
 
-test.each(['EISDIR', 'EPERM', 'ENOTSUP', 'ENOSYS'])('one process rotates a log without hard links (%s)', (code) => {
+test.each(['EISDIR', 'EPERM', 'ENOTSUP', 'ENOSYS'])('without hard links (%s), one process rotates a log', (code) => {
   const dir = tempDir();
   const linkSync = (): void => {
     throw Object.assign(new Error('no hard links'), { code });

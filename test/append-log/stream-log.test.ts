@@ -139,7 +139,7 @@ test.each([
 });
 
 test.each(['before', 'during'])(
-  "a slow reply keeps the known offset of the server's clock if ours was set back %s its trip",
+  "a slow reply keeps the known offset of the server's clock if the local clock was set back %s the round trip",
   async (when) => {
     const ms = 600_000;
     const clock = FakeClock.manual();

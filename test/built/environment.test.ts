@@ -56,7 +56,7 @@ test.runIf(hasShell)('in a deleted directory, only a relative path is an error',
 const HOMELESS: Record<string, string> = process.getuid?.() === 0 ? {} : { HOME: '' };
 
 test.runIf(otherRuns)(
-  'without a home directory, a list needs the key and URL in the environment, and a login needs the directories',
+  'without a home directory, a list needs the key and URL in the environment, and a login needs the directory variables',
   async () => {
     const at = place();
     const list = await unprivileged(at, LIST, { ...HOMELESS, PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: service.url });
@@ -72,7 +72,7 @@ test.runIf(otherRuns)(
   },
 );
 
-test('petstore exits with 1 if the event loop becomes empty before the command ends', async () => {
+test('petstore exits with code 1 if the event loop becomes empty before the command ends', async () => {
   // A write that never completes.
   const preload = 'data:text/javascript,process.stdout.write=()=>true';
   const { code, out } = await petstore(place({ NODE_OPTIONS: `--import=${preload}` }), ['--help']);

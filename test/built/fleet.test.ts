@@ -60,7 +60,7 @@ withServer('commands on several machines and the library share the rate limit an
   expect(client.quota()).toMatchObject({ remaining: 40, stateServer });
 });
 
-test('with an unavailable state server, an import exits with 9 and sends nothing, and the sandbox is not affected', async () => {
+test('with an unavailable state server, an import exits with code 9 and sends nothing, and the sandbox is not affected', async () => {
   const env = machine('redis://127.0.0.1:1');
   const imported = await inProcess(['categories', 'import', rows(), '--yes'], { env });
   expect([imported.code, sent()]).toEqual([9, []]);

@@ -51,7 +51,7 @@ test('petstore authenticates to a proxy without sending it the API key', async (
   expect(JSON.stringify(proxy.requests)).not.toContain(KEY);
 });
 
-test('a tunnel that was opened in time stays open after the time limit', async () => {
+test('a proxy tunnel that was opened in time stays open after the time limit for opening it', async () => {
   const script = `
 const { openTunnel } = await import(process.argv[1]);
 const socket = await openTunnel(new URL(process.argv[2]), { host: 'pets.example', hostname: 'pets.example' }, 1500);

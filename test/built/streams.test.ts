@@ -60,7 +60,7 @@ const FULL = `error: cannot write the output (no space left on device); ${COUNTS
 test.each([
   ['EPIPE', 0, CLOSED],
   ['ENOSPC', 9, FULL],
-])('an import whose stdout fails with %s prints on stderr what it created', async (error, code, err) => {
+])('an import whose stdout fails with %s prints its counts on stderr', async (error, code, err) => {
   const home = failing(error);
   writeFileSync(join(home.dir, 'rows.csv'), 'name\na\nb\n');
   expect(await petstore(home, IMPORT)).toMatchObject({ code, err });

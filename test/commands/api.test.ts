@@ -87,7 +87,7 @@ test.each([
   ['DELETE', '/only', 4, 'hint: use GET or POST instead of DELETE', ''],
   ['GET', '/moved', 7, 'evil.example', ''],
 ])(
-  '`api %s %s` exits with %i, prints an error and leaves the body unchanged',
+  '`api %s %s` exits with code %i, prints an error and leaves the body unchanged',
   async (method, path, code, words, out) => {
     const outcome = await api(method, path);
     expect(outcome).toMatchObject({ code, out });

@@ -94,7 +94,7 @@ test.each<[...Row, response?: { readonly body: unknown; readonly status?: number
   expect(out + err).not.toContain('sk_secret_');
 });
 
-test('doctor reports config and state directories that cannot be used once each, with their variables', async () => {
+test('doctor reports unusable config and state directories once each, with their variables', async () => {
   const { code, failed, of } = await doctor({ PETSTORE_CONFIG_DIR: NO_DIRECTORY, PETSTORE_STATE_DIR: NO_DIRECTORY });
   const hints = failed.map(({ id, hint }) => [id, hint]);
   const hint = (id: string) => [id, `set PETSTORE_${id.toUpperCase()}_DIR to a directory that you can write to`];
@@ -163,7 +163,7 @@ test.each([
   [90_000, 'warning', 'the system clock is 1m 30s ahead of the service'],
   [-90_000, 'warning', 'the system clock is 1m 30s behind the service'],
   [undefined, 'skipped', 'the response has no Date header'],
-])('the clock check for an offset of %s ms is "%s": %s', (off, status, detail) => {
+])('the clock check reports $1: $2', (off, status, detail) => {
   const theirs = Date.parse('2026-11-21T12:00:00Z');
   const at = theirs + 500 + (off ?? 0);
   const headers = off === undefined ? {} : { date: new Date(theirs).toUTCString() };

@@ -66,7 +66,7 @@ const LINES: Readonly<Record<string, string>> = {
 const { commands } = describeCommands(createProgram(world([])));
 
 test.each(commands.map(({ path, exitCodes }) => [path, exitCodes] as const))(
-  '`petstore %s` ends with each of the exit codes %j, and with no other',
+  '`petstore %s` exits with each of the codes %j, and with no other',
   async (path, exitCodes) => {
     const found = new Set<number>();
     for (const situation of SITUATIONS) found.add(await situation(LINES[path] ?? path));

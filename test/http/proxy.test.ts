@@ -15,7 +15,7 @@ test.each([
   ['https://[::1]:1/v1', { HTTPS_PROXY }, 'no proxy'],
   ['http://localhost:1/v1', { HTTP_PROXY: HTTPS_PROXY }, 'no proxy'],
   ['https://pets.example/v1', { HTTPS_PROXY: ' ' }, 'no proxy'],
-])('a request to %s with %j uses %s', (url, env, expected) => {
+])('a request to %s with the environment %j uses %s', (url, env, expected) => {
   expect(proxy(url, env)).toBe(expected);
 });
 

@@ -59,7 +59,7 @@ test.each<[ra: string, wait: number | undefined, date?: string]>([
   ['9999999999999999', LONGEST],
   ['Fri, 21 Nov 2125 12:00:00 GMT', LONGEST],
   ...UNREADABLE,
-])('the Retry-After %j of a 429 states a wait of %s s', (ra, wait, date) => {
+])('the Retry-After %j of a 429 is read as a wait, or is ignored', (ra, wait, date) => {
   const { waitMs, waitFrom } = read(429, { ra, date });
   expect([seconds(waitMs), waitFrom]).toEqual([wait, wait === undefined ? 'backoff' : 'retry_after']);
 });
@@ -117,7 +117,7 @@ test.each<[string, number, Given, Expected]>([
   expect([limit, remaining, seconds(resetInMs)]).toEqual([expectedLimit, expectedRemaining, expectedReset]);
 });
 
-test('a reading has the status of its response and whether it is a refusal', () => {
+test('a reading contains the status of its response, and whether the response is a refusal', () => {
   const head = { status: 503, headers: {}, receivedAt: NOW, sentAt: NOW };
   expect(parseRateLimitHeaders(head, true)).toMatchObject({ status: 503, refused: true });
   expect(parseRateLimitHeaders(head, false).refused).toBe(false);

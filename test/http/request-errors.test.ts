@@ -50,7 +50,7 @@ test.each<[TransportErrorReason, head: HttpResponse | undefined, kind: string, h
   ['proxy-refused', undefined, 'network', PROXY],
   ['proxy-denied', undefined, 'network', 'ask the operator of the proxy to allow this host'],
   ['proxy-auth', undefined, 'auth', 'set https_proxy to http://USER:PASSWORD@HOST:PORT'],
-])('a read that ends with the failure "%s" (response %j) is an error of kind %s', (reason, head, kind, hint) => {
+])('a read that fails with $0 is an error of kind $2, with or without a response head', (reason, head, kind, hint) => {
   const failure = new TransportError(reason, true, 'it\u001b failed', head);
   const error = attemptError(read, failure, new AbortController().signal, NAMES);
   expect(error).toMatchObject({ kind, message: 'it␛ failed', hint, cause: failure });

@@ -30,7 +30,7 @@ test.each([
   ...rows(failures(true, 'timeout', 'reset', 'protocol'), true, false),
   ...rows(failures(false, 'tls', 'proxy-auth', 'proxy-denied', 'proxy-refused', 'aborted'), false, false),
   ...rows(failures(true, 'too-large', 'aborted'), false, false),
-])('after %j a read is retried: %s, and a create: %s', (attempt, read, create) => {
+])('after %j, a read is retried: %s; a create is retried: %s', (attempt, read, create) => {
   expect([isRetried(true, attempt), isRetried(false, attempt)]).toEqual([read, create]);
 });
 

@@ -131,7 +131,7 @@ test.each([
   ['lost', '400 Bad', 'complete'],
   ['stalled', '201 Created', 'timeout'],
   ['lost', '302 Found', 'reset'],
-])('without its %s body, a response with the status %s is %s', async (what, line, reason) => {
+])('a response with a %s body and the status "%s" ends as "%s"', async (what, line, reason) => {
   const { url } = await serve((socket) => {
     socket.write(`${head(`${line}\r\nContent-Length: 99`)}{`);
     if (what === 'lost') socket.destroySoon();

@@ -51,7 +51,7 @@ test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, R
   ['the service redirects a create', 7, {}, stopped('service', { status: 302 }), /^why\nrun/],
   ['SIGINT ends it', 130, {}, interrupted, /^interrupted\nrun `petstore .* 'my file.csv' -p staging` to resume$/],
   ['SIGTERM ends it', 143, {}, stopped('interrupted', { exitCode: 143 }), /^terminated\nrun .* to resume$/],
-])('if %s, an import exits with %s and prints what to do', (_what, code, document, stop, text) => {
+])('if %s, an import exits with code %s and prints the next step', (_what, code, document, stop, text) => {
   const error = ended(document, stop);
   expect(error?.exitCode ?? 0).toBe(code);
   expect(error ? `${error.message}\n${error.hint}` : '').toMatch(text);
@@ -69,7 +69,7 @@ test('the hint to resume an import from a pipe names no command', () => {
   expect(error?.details).toMatchObject({ hint, command: undefined });
 });
 
-test('an error after which the same file must not be imported again comes before unknown rows', () => {
+test('an error after which the same file must not be imported again is reported before unknown rows', () => {
   const error = incompleteListError(2, true);
   expect(importError(DOCUMENT, { error, rerunUnsafe: true }, [])).toBe(error);
 });
@@ -83,7 +83,7 @@ test.each<[ErrorKind, object, string, boolean]>([
   ['unknown_outcome', { status: 500 }, 'lost', false],
   ['unknown_outcome', { processed: 'late' }, 'slow', false],
   ['internal', {}, 'lost', true],
-])('an error of kind %s %j leaves its row "%s" and stops the import: %s', (kind, facts, means, isFatal) => {
+])('an error of kind %s with %j leaves its row "%s" and stops the import: %s', (kind, facts, means, isFatal) => {
   expect(classifyError(stopped(kind, facts))).toEqual({ means, isFatal });
 });
 

@@ -60,7 +60,7 @@ function onServer({ url }: RedisServer) {
 
 const takenOver = expect.objectContaining({ kind: 'storage', message: expect.stringContaining('taken over') });
 
-test.runIf(hasModes)('a lock in a file is private, hides its URL, and locks no other', async () => {
+test.runIf(hasModes)('a lock in a file is private, hides its URL, and locks no other URL', async () => {
   const { dir, logs, acquire } = inFiles();
   const locks = [await acquire(), await acquire(`${URL}/`)];
   expect(statSync(dir).mode & 0o777).toBe(0o700);
@@ -190,12 +190,12 @@ function appendTo(log: MemoryLog<LockState>, ...records: readonly object[]): Loc
 
 test.each<[string, string, object[]]>([
   ['of two runs that take the lock at the same time, the first', 'a', [took('a'), took('b')]],
-  ['the run that takes the lock of a dead one', 'b', [took('a'), took('b', 'a 5')]],
+  ['the run that takes the lock of a dead run', 'b', [took('a'), took('b', 'a 5')]],
   ['a run that seemed dead but has written', 'a', [took('a'), beat('a', 7), took('b', 'a 5')]],
   ['a live run whose lock a server lost', 'a', [tookOnServer('b'), beat('a', 7), beat('b', 9)]],
-  ['a run that waited in vain for a lost one', 'b', [tookOnServer('b'), beat('b', 7), beat('a', 9)]],
-  ['a run whose lock a server lost before two more', 'a', [tookOnServer('c'), tookOnServer('b', 'c 5'), beat('a', 7)]],
-  ['of a run in a file and another one that writes, the first', 'b', [took('b'), beat('a', 5)]],
+  ['a run that waited in vain for a lost run', 'b', [tookOnServer('b'), beat('b', 7), beat('a', 9)]],
+  ['a run whose lock a server lost before two runs', 'a', [tookOnServer('c'), tookOnServer('b', 'c 5'), beat('a', 7)]],
+  ['of a run in a file and another run that writes, the first', 'b', [took('b'), beat('a', 5)]],
   ['a run whose log has records of another version', 'a', [took('a'), ...OF_ANOTHER_VERSION]],
 ])('%s holds the lock', (_what, holder, records) => {
   expect(appendTo(new MemoryLog(lockFormat), ...records).holder?.run).toBe(holder);
@@ -225,7 +225,7 @@ test('a run records that it is alive every 3 s, until it ends', async () => {
   expect(append).toHaveBeenCalledTimes(3);
 });
 
-test('before a create, a run that has not recorded for 3 s does so, and sends nothing while it cannot', async () => {
+test('before a create, a run without a record for 3 s writes a record, and sends nothing until it can', async () => {
   const { clock, log, acquire } = shared();
   const lock = await acquire();
   const since = clock.at;
@@ -247,7 +247,7 @@ test('before a create, a run that has not recorded for 3 s does so, and sends no
   lock.assertHeld();
 });
 
-test('a run that could not record while it waited imports once it has recorded again', async () => {
+test('a run that could not write a record while it waited imports after it has written one again', async () => {
   const { clock, log } = shared();
   const lock = new Lock(log, clock, { ...IN_MEMORY, process, livenessOf: () => 'dead' });
   const pause = async (): Promise<void> => {

@@ -183,7 +183,7 @@ test.each<[string, Buffer, string, string]>([
   ['the old format of Excel', Buffer.from('d0cf11e0a1b11ae100', 'hex'), ' is an Excel workbook', SAVE_AS_CSV],
   ['a ZIP archive', latin1('PK\x03\x04\x14'), ' is a ZIP archive', DECOMPRESS],
   ['gzip', gzipSync('name\na\n'), ' is compressed with gzip', DECOMPRESS],
-])('a file in %s is rejected with one error that says what it is', async (_what, bytes, message, hint) => {
+])('a file in %s is rejected with one error that states the cause', async (_what, bytes, message, hint) => {
   const error = await failure(bytes);
   expect(error).toMatchObject({ message: `it${message}`, hint });
   const line = /line (\d)/.exec(message)?.[1];

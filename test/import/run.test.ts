@@ -19,7 +19,7 @@ const documentOf = async (it: FakeImport, options?: Partial<RunOptions>) => (awa
 const namesOf = (rows: readonly NewCategory[]): string[] => rows.map(({ name }) => name).sort();
 const namesAt = (it: FakeImport): string[] => namesOf(it.service.items);
 
-test('each name is created once, and rows that repeat a name are skipped, with two lists and no wait', async () => {
+test('an import creates each name once and skips rows that repeat a name, with two lists and no wait', async () => {
   const it = importOf(named('cat', 'cat', 'dog', 'dog', 'Dog'));
   it.service.add({ name: 'dog' });
   it.service.add({ name: 'dog' });
@@ -67,7 +67,7 @@ test('an absent row is resent up to --max-retries times', async () => {
   expect(it.service.sent.filter(({ name }) => name === 'dog')).toHaveLength(3);
 });
 
-test('an import stops if a 201 shows that the service changes names, and the file with its spelling is complete', async () => {
+test('an import stops if a 201 shows that the service changes names, and completes with the spelling of the service', async () => {
   const it = importOf(named('Dog', 'Cat', 'Cow'), { alter: lower });
   const result = await it.run({ concurrency: 2 });
   expect(result?.stop?.error).toMatchObject({
@@ -81,7 +81,7 @@ test('an import stops if a 201 shows that the service changes names, and the fil
   expect(it.service.sent).toHaveLength(2);
 });
 
-test('a changed name is reported if only the list shows it, and if the import ends for another reason', async () => {
+test('a changed name is reported even if only the list shows it, or if the import ends for another reason', async () => {
   const it = importOf(named('Dog', 'Cat'), { alter: lower, echoes: true });
   expect((await stopOf(it))?.message).toBe('the service changed the name "Dog" to "dog"');
   const other = importOf(named('Dog', 'Cat'), { alter: lower }, 'unauthorized');
@@ -153,7 +153,7 @@ test.each<[string, number, Fate[]]>([
   ['ended while a create that timed out could still arrive', 40_000, ['slow', 'unauthorized']],
   ['was killed after a create that timed out', 40_000, ['slow', 'crash']],
   ['was interrupted during a create', 10_000, ['interrupted']],
-])('the run after one that %s lists after %i ms, and the next one immediately', async (_what, ms, fates) => {
+])('the run after a run that %s lists after %i ms, and the next run immediately', async (_what, ms, fates) => {
   const it = importOf(named('dog', 'cat', 'cow'), {}, ...fates);
   await it.run({ concurrency: 1, timeoutMs: 40_000 });
   expect(it.clock.monotonic()).toBe(0);
@@ -176,7 +176,7 @@ test('a create that is processed after its row was sent again is reported as a d
   expect((await stopOf(other))?.message).toBe('the list shows several categories named "cat"');
 });
 
-test('a 201 with the id of an existing category, or with one that another 201 has named, does not count as created', async () => {
+test('a 201 with the id of an existing category, or with an id that another 201 has named, does not count as created', async () => {
   const it = importOf(named('dog', 'cat', 'cow'), {}, 'ok', 'old', 'latest');
   it.service.add({ name: 'old' });
   expect(isComplete(await it.run({ concurrency: 1 }))).toBe(true);
@@ -193,7 +193,7 @@ test('a false 201 with the id that another category then gets ends the import', 
   expect(namesAt(it)).toEqual(['cat', 'cow', 'dog']);
 });
 
-test('after several consecutive lost responses, the import looks up the rows and stops if none exists', async () => {
+test('after several consecutive lost responses, the import looks up the rows and stops if none of them exists', async () => {
   const found = importOf(numbered(20), { fate: () => 'lost' });
   expect(isComplete(await found.run({ maxRetries: 0 }))).toBe(true);
   expect(found.service.sent).toHaveLength(20);
@@ -202,7 +202,7 @@ test('after several consecutive lost responses, the import looks up the rows and
   expect(hopeless.service.sent.length).toBeLessThan(30);
 });
 
-test('a run that was taken over sends nothing more, and the other one creates the rest', async () => {
+test('a run that was taken over sends nothing more, and the other run creates the rest', async () => {
   const it = importOf(numbered(12));
   const { api } = it.service.client();
   const create = async (row: NewCategory, beforeSend?: () => void): Promise<Category> => {
@@ -221,7 +221,7 @@ test.each<[string, number, Script, number, PetstoreError?]>([
   ['a changed name', 7, { alter: lower }, 1],
   ['Ctrl-C during a create', 130, { fate: () => 'interrupted' }, 1],
   ['a lost lock', 9, {}, 0, TAKEN_OVER],
-])('%s ends the waits of other rows with code %i, and none is sent', async (_what, code, script, sent, lost) => {
+])('%s causes exit code %i, and no row that waits is sent', async (_what, code, script, sent, lost) => {
   // The wait of a row ends in virtual time, after the first row's response.
   const it = importOf(named('Dog', 'Cat', 'Cow'), { ...script, draw: (ms) => ms });
   const { api } = it.service.client();

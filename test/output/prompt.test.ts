@@ -68,7 +68,7 @@ test.each([
   ['\r', false, ''],
   ['no\r', false, ''],
   ['yo\r', false, 'Canceled\n'],
-])('a yes-or-no prompt resolves the input %j to %s and adds %j', async (typed, expected, added) => {
+])('a yes-or-no prompt resolves the input %j to %s and then prints %j', async (typed, expected, added) => {
   const { io, type, shown } = fakeTerminal();
   const answer = askYesNo(io, 'really?');
   await type(typed);

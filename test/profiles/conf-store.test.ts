@@ -130,7 +130,7 @@ test('a save removes leftover files of killed writes that are older than a minut
 });
 
 // `ulimit` simulates a full disk: a file has room for no byte, or for one block of 512 bytes.
-test.runIf(hasShell).each(['0', '1'])('with %s free blocks, a login exits with 9 and keeps the old key', (blocks) => {
+test.runIf(hasShell).each(['0', '1'])('with %s free blocks, a login keeps the old key (exit code 9)', (blocks) => {
   openConfStore(dir).save('production', PROFILE);
   const before = fs.readFileSync(file());
   const script = 'ulimit -f "$1"; shift; exec "$@" auth login -p production --no-verify';

@@ -65,7 +65,7 @@ test.each([
   // The sandbox needs no login, and the environment does not override it.
   [{}, 'sandbox', SANDBOX],
   [{ ...BOTH, PETSTORE_PROFILE: 'sandbox' }, undefined, SANDBOX],
-])('with %j and the typed profile %s, the target is %j', async (env, profile, target) => {
+])('with the environment %j and the profile option %s, the target is %j', async (env, profile, target) => {
   expect(await resolve(env, profile)).toMatchObject(target);
 });
 
@@ -89,7 +89,7 @@ test('a custom profile must exist even if the environment provides key and URL; 
 });
 
 const OTHERS = ['https://a.example:8443/v1', 'https://a.example.evil.example/v1', 'https://sub.a.example/v1'];
-test.each(OTHERS)('neither a saved key nor key command is used for the URL %s of another origin', async (url) => {
+test.each(OTHERS)('no saved key or key command is used for the URL %s of another origin', async (url) => {
   for (const PETSTORE_PROFILE of ['production', 'command']) {
     const attempt = resolve({ PETSTORE_BASE_URL: url, PETSTORE_PROFILE });
     await expect(attempt).rejects.toMatchObject({ kind: 'auth', hint: expect.stringContaining('PETSTORE_API_KEY') });
@@ -123,7 +123,7 @@ test.each([
   [undefined, { ...URL_B, ...STAGING }, 'has no API key', 'set PETSTORE_API_KEY'],
   [undefined, { PETSTORE_API_KEY: '' }, 'the API key from PETSTORE_API_KEY is empty', 'set PETSTORE_API_KEY'],
   [undefined, { PETSTORE_API_KEY: 'k\n' }, 'the API key from PETSTORE_API_KEY contains', 'set PETSTORE_API_KEY'],
-])('the profile %s with %j is rejected: %s', rejected('auth'));
+])('with the profile option %s, the environment %j is rejected: %s', rejected('auth'));
 
 test.each([
   // An invalid PETSTORE_BASE_URL is an error even if a URL is saved.
@@ -133,7 +133,7 @@ test.each([
   [undefined, { PETSTORE_PROFILE: 'stagin' }, 'profile "stagin" from PETSTORE_PROFILE does', 'did you mean "staging"?'],
   [undefined, KEY_AS_PROFILE, 'from PETSTORE_PROFILE looks like', 'pipe the key to `petstore auth login`'],
   [undefined, { PETSTORE_PROFILE: 'A' }, '"A" from PETSTORE_PROFILE is not a valid profile name', 'use 1 to 32'],
-])('the profile %s with %j is a usage error: %s', rejected('usage'));
+])('with the profile option %s, the environment %j is a usage error: %s', rejected('usage'));
 
 test.each(['', '../x', '__proto__', 'A', '-x', 'a.b', 'many-words-in-one-name-of-a-profile', 'production '])(
   'the profile name %j is rejected',

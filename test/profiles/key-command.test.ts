@@ -38,7 +38,7 @@ test('the stderr of a key command is shown with control characters escaped, and 
   expect(await run(script(code))).toEqual(['k', 'touch␛[31m the key\n']);
 });
 
-test.runIf(hasShell)('a key command receives no key, and neither URL nor password of the state server', async () => {
+test.runIf(hasShell)('a key command receives neither a key nor the URL or password of the state server', async () => {
   const env = { PETSTORE_API_KEY: 'hush', PETSTORE_STATE_URL: 'redis://u:hush@h', PETSTORE_STATE_PASSWORD: 'hush' };
   const [, seen] = await run(`sh -c 'env >&2; echo k'`, { env });
   expect(seen).toContain('PETSTORE_STATE_DIR');
@@ -74,7 +74,7 @@ const IS_KEY = new RegExp(`^${SOURCE} looks like an API key$`);
 const NOT_STARTED = /^key command `\S*` failed \((?:not a directory|command not found)\)$/;
 
 test.each([
-  ['exits with 7', script('process.exit(7)'), /^key command `[^` ]*node[^` ]*` failed \(exit code 7\)$/, CORRECT],
+  ['exits with code 7', script('process.exit(7)'), /^key command `[^` ]*node[^` ]*` failed \(exit code 7\)$/, CORRECT],
   ['does not exist', 'no-such-program -t abc', /^key command `no-such-program` failed \(command not found\)$/, CORRECT],
   ['cannot be started', `${import.meta.filename}/x`, NOT_STARTED, CORRECT],
   ['prints no key', script(''), /^key command `\S*` printed nothing$/, PRINT_KEY],

@@ -12,7 +12,7 @@ test.each([
   ['darwin', '/Users/a', {}, '/Users/a/Library/Preferences/petstore', '/Users/a/Library/Application Support/petstore'],
   ['win32', undefined, WINDOWS, 'C:\\Ann\\Roaming\\petstore\\Config', 'C:\\Ann\\Local\\petstore\\State'],
   ['win32', 'C:\\A', {}, 'C:\\A\\AppData\\Roaming\\petstore\\Config', 'C:\\A\\AppData\\Local\\petstore\\State'],
-])('on %s with home %j and %j, keys are kept in %s and state in %s', (platform, homeDir, env, ...dirs) => {
+])('on %s (home: %j) with %j, keys are kept in %s and state in %s', (platform, homeDir, env, ...dirs) => {
   const context = { platform, homeDir, env };
   expect([configDir(context), stateDir(context)]).toEqual(dirs);
 });
@@ -21,7 +21,7 @@ test.each([
   ['linux', '', 'HOME', 'HOME'],
   ['linux', 'relative/home', 'HOME', 'HOME'],
   ['win32', undefined, 'APPDATA', 'LOCALAPPDATA'],
-])('on %s, a home directory of %j is an error', (platform, homeDir, config, state) => {
+])('on %s, a missing or relative home directory (%j) is an error', (platform, homeDir, config, state) => {
   const error = (...names: string[]) =>
     expect.objectContaining({ kind: 'storage', hint: `set ${names.join(' or ')} to a writable directory` });
   expect(() => configDir({ platform, homeDir, env: {} })).toThrow(error(config, 'PETSTORE_CONFIG_DIR'));

@@ -14,7 +14,7 @@ const textOf = (file: string): string => readFileSync(join(root, file), 'utf8');
 const documents = ['README.md', 'SECURITY.md', ...namesIn('docs').filter((file) => file.endsWith('.md'))];
 const sources = ['src', 'bench', 'scripts'].flatMap(namesIn).filter((file) => /\.m?[jt]s$/.test(file));
 
-test('every file that a document links to, or a document, source or script names, exists', () => {
+test('every file that a document links to, or that a document, source file or script names, exists', () => {
   const links = documents.flatMap((file) =>
     [...textOf(file).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target = '']) => join(dirname(file), target)),
   );

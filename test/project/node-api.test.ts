@@ -204,7 +204,7 @@ main();`;
   expect(await run('around.cjs', text, variables)).toBe(`${result}\nunchanged\n`);
 });
 
-test('the Vitest example of docs/node-api.md passes in an empty directory, and leaves no file there or at home', async () => {
+test('the Vitest example of docs/node-api.md passes in an empty directory, and leaves no file there or in the home directory', async () => {
   const [project, home] = [tempDir(), tempDir()];
   symlinkSync(join(directory, 'node_modules'), join(project, 'node_modules'), 'junction');
   const example = examples.find(({ text }) => text.includes("'vitest'"));

@@ -27,7 +27,7 @@ test.each<[string, Partial<RateLimitReading>[], number[]]>([
   ['a Retry-After of 0 states no wait, so the backoff doubles', Array(4).fill(statedWait(0)), [1, 2, 4, 8]],
   ['a stated wait is multiplied by at most four', Array(5).fill(statedWait(1)), [1, 2, 4, 4, 4]],
   ['a wait is the longer of the backoff and the stated wait', [30, 30, 1, 10, 3].map(statedWait), [30, 30, 4, 10, 12]],
-  ['a stated wait of a tenth of a second is a second', Array(3).fill(statedWait(0.1)), [1, 1, 1]],
+  ['a stated wait of a tenth of a second is extended to a second', Array(3).fill(statedWait(0.1)), [1, 1, 1]],
   ['no header blocks a key for longer than 25 hours', [statedWait(3_000_000)], [25 * 3600]],
 ])('%s', (_title, refusals, waits) => {
   expect(waitsOf(initialState(), ...refusals)).toEqual(waits);
@@ -68,14 +68,14 @@ a 429 that states its reset blocks until the reset has certainly passed
 refusals of requests that were in flight together count as one, and the latest end applies
   ${OPEN}, 1 take a b c, 20 429 a wait=8000, 21 429 b wait=7000, 22 429 c wait=1000, 23 is blocked 8020,
   23 has block.refusals=1 block.reason=retry_after
-a late refusal that states nothing does not prolong the doubled wait after a later one
+a late refusal that states no wait does not prolong the doubled wait after a later refusal
   ${OPEN}, 1 take early late, 10 429 early ${SILENT}, 1010 take probe, 1010 429 probe ${SILENT}, 1020 429 late ${SILENT},
   1020 is blocked 3010
 the refusal of a request whose ticket has expired causes a wait and does not count as another refusal
   ${REFUSED}, 40000 429 x wait=9000, 40001 429 y wait=1000, 40002 is blocked 49000, 40002 has block.refusals=1
 the refusal of a request whose ticket has expired does not reduce the number of requests in flight
   ${BARE}, 10 429 x, 10 has concurrency=2 hasHiddenLimit=false
-a refusal with nothing left and no reset reduces the number of requests in flight, to one at least
+a refusal with an exhausted quota and no reset reduces the number of requests in flight, but not below one
   ${BARE}, 1 take a, 2 429 a left=0 wait=1000, 2 has hasHiddenLimit=true, 1002 take b, 1003 bare b, 1004 is plain
 the success of a probe does not end a block that a late refusal extended
   ${REFUSED}, 1100 is probe, 1100 take probe, 1200 429 late wait=60000, 1300 ok probe, 61199 is blocked 61200, 61200 is probe
@@ -84,42 +84,42 @@ the late success of a request sent before a refusal does not end the block
 one probe is sent after a block, and its success opens the window
   0 take a, 0 429 a limit=60 left=0 reset=9000, 4999 is blocked 5000, 5000 is probe, 5000 take probe, 5000 allows probe,
   5001 is pending, 5010 ok probe, 5020 grants 59
-before the first response one probe is in flight, and then as many requests as are left
+before the first response, one probe is in flight, and after it as many requests as the quota allows
   0 take a, 0 is pending, 10 ok a left=5, 10 grants 5, 20 is pending, 30 ok n10-0 n10-1 n10-2 n10-3 left=1,
   30 ok n10-4 left=0, 40 is window 61000
-a probe without a response delays other requests for 5 s, and counts until a later request shows what is left
+a probe without a response delays other requests for 5 s, and counts until the response to a later request shows the remaining quota
   0 take a, 5000 is pending, 5001 is probe, 5001 take b, 10001 is pending, 10001 ok b left=5, 10002 grants 5
 a response to a later request that reports another limit replaces the window, even one with an earlier reset
   ${OPEN} limit=1e9 left=1e9, 30 take next, 40 ok next left=58 reset=10000, 40 has window.limit=60 window.remaining=58
-a window with nothing left and no reset causes no wait
+an exhausted window without a reset causes no wait
   ${OPEN} left=0 reset=none, 10 is plain
-late responses can only reduce what is left of a window, and make its reset later
+late responses can only reduce the remaining quota of a window and postpone its reset
   ${OPEN} left=6, 1 take a b, 10 ok b left=5 reset=61000, 11 take c, 12 ok a left=3 reset=61500, 13 ok c left=4,
   14 grants 3, 15 lost n14-0 n14-1 n14-2, 16 is window 62500
-a response that took long does not restore quota, although its reset seems to be later
+a slow response does not restore quota, even if its reset seems to be later
   ${OPEN} left=9, 1 take slow, 2 take next, 10 ok next left=7, 4001 ok slow left=8 reset=63900, 4002 grants 7
-a response of the next window replaces an exhausted window, although both requests were in flight together
+a response of the next window replaces an exhausted window, even if requests of both were in flight together
   ${OPEN} left=2 reset=10000, 1 take a b, 2 ok a left=0 reset=10000, 10500 ok b left=50 reset=70000, 10501 grants 50
 the response to a request whose ticket has expired does not restore quota
   ${OPEN} left=3, 10 ok x left=50 reset=63000, 11 grants 3
 the response to a request whose ticket has expired opens a window that begins after the known one
   ${OPEN} left=0 reset=10000, 20000 ok x left=50 reset=70000, 20001 grants 50
-a response without headers reduces what is left of the known window by one
+a response without headers reduces the remaining quota of the known window by one
   ${OPEN} left=6, 1 take a, 2 bare a, 3 grants 5
 a successful probe without headers after the end of a window drops the window
   ${OPEN}, 61001 take a, 61100 bare a, 61100 has window=none
 a failed probe without headers after the end of a window keeps the window
   ${OPEN}, 61001 take a, 61100 bare a status=502, 61100 has window.limit=60
-a request without a response counts against the window until a later request reports what is left
+a request without a response counts against the window until the response to a later request reports the remaining quota
   ${OPEN} left=3, 1 take a b c, 5 lost a b, 5 unsent c, 10 grants 1, 20 ok n10-0 left=2, 30 grants 2, 30 has unanswered.length=0
 a request waits for a response that may show that a lost request did not count
   ${OPEN} left=3, 1 take a b c, 2 lost a, 3 ok b left=1, 4 is pending, 5 lost c, 6 is window 61000
-an overdue request that a later response includes does not count again once its timeout ends
+an overdue request that a later response includes does not count again after its timeout
   ${OPEN} left=3, 1 take slow, 6000 take a, 6010 ok a left=1, 30000 lost slow, 30010 grants 1
-the response to a request is awaited for 5 s, and then it counts as a request without a response
+after 5 s, a request in flight counts as a request without a response
   ${OPEN} left=1 limit=2, 1 take a, 5001 is pending, 5002 is window 61000,
   ${2 + LEASE} unsent x, ${2 + LEASE} is window 61000
-a window ends one second after its reset, and then one probe is sent and opens the next
+a window ends one second after its reset, and then one probe is sent and opens the next window
   ${OPEN} left=0, 60999 is window 61000, 61000 is probe, 61000 take probe, 61010 ok probe reset=121000, 61020 grants 59
 the probe after a reset waits until it and the late requests fit into the new window
   ${OPEN} limit=1 left=1, 59000 take late, 61500 is pending
@@ -137,7 +137,7 @@ a server error does not end a row of refusals
   1005 has block.refusals=2
 server errors do not raise the number of requests in flight
   ${BARE}, 1 take a b, 2 bare a b status=502, 3 take c d, 4 bare c d status=502, 5 grants 2
-the minute window is not remembered as the daily one
+the minute window is not remembered as the daily window
   ${OPEN}, 0 has daily=none
 \`quota --clear\` removes blocks and windows and keeps requests in flight
   0 take a, 0 429 a, 5000 take b, 5001 forget, 5002 is pending, 5002 has block=none needsProbe=true

@@ -46,7 +46,7 @@ test('after a reset the remaining quota is unknown, and the quota line shows the
   expect([lineAt(now), lineAt(later)]).toEqual(['quota: 500 of 1,000 left, resets in 8h 59m', undefined]);
 });
 
-test('the daily window is shown next to the minute window, or alone if no other is known', () => {
+test('the daily window is shown next to the minute window, or alone if no other window is known', () => {
   const day = `0 take a, 0 ok a limit=1000 left=500 reset=${9 * HOUR}`;
   expect(quotaOf(play(day), START + 1)).toMatchObject({ limit: 1000, dailyLimit: null });
   const state = { ...play(day), window: play('0 take a, 0 ok a').window };

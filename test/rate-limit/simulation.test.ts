@@ -17,7 +17,7 @@ const SHAPES = [
 ] as const;
 
 test.each(SHAPES)(
-  'a limiter (%s window) and %i × %i workers share 60 requests a minute without a refusal in little more than the least time (reset: %s, its clock %i ms off)',
+  'with a %s limiter, %i processes of %i workers share 60 requests a minute without a refusal, in little more than the minimum time (reset: %s, clock %i ms off)',
   async (mode, processes, workers, reset, skewMs) => {
     const outcome = await simulate({ ...minute, mode, reset, processes, workers, requests: 300, skewMs });
     expect(outcome).toMatchObject({ ...noRefusal, sent: 300, answered: 300 });
@@ -51,7 +51,7 @@ const FAILURES = Object.entries(MOMENTS).flatMap(([moment, failsAt]) => [
 ]);
 
 test.each(FAILURES)(
-  'if two of six processes on two machines fail %s, and one of them (the %s) is killed, the others take at most 6 s longer',
+  'if two of six processes on two machines fail %s (killed: the %s; stopped: the other), the rest take at most 6 s longer',
   async (moment, killed, failsAt) => {
     const describes = moment === 'after a 429' ? 'nothing' : 'limit';
     const without = await simulate({ ...BRIEF, describes });
@@ -79,7 +79,7 @@ test.each([
   [20, 2000, 32, 1.5],
   [60, 60_000, 64, 1.5],
 ])(
-  'headers that alternate between a day and a window of %i per %i ms (%i workers) take at most %f times the least time',
+  'headers that alternate between a day and a window of %i per %i ms (%i workers) take at most %f times the minimum time',
   async (limit, windowMs, workers, atMost) => {
     const run = { limit, windowMs, mode: 'fixed', reports: 'share', daily: { limit: 1000, endsAt }, workers } as const;
     const outcome = await simulate({ ...run, processes: 1, requests: 5 * limit, latencyMs: [3, 40] });

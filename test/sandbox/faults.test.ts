@@ -16,7 +16,7 @@ test.each([
   ['503=1s', 'invalid value "503=1s" for faults'],
   ['latency=soon', 'invalid duration "soon" for faults'],
   ['constructor', 'invalid value "constructor" for faults'],
-])('the fault "%s" is parsed as %j', (text, expected) => {
+])('the fault "%s" is parsed or rejected: %j', (text, expected) => {
   if (typeof expected === 'string') expect(() => parseFault(text, 'faults')).toThrow(expected);
   else expect(parseFault(text, 'faults')).toEqual(expected);
 });
@@ -30,7 +30,7 @@ test.each([
   ['reset', 0, ['ECONNRESET']],
   ['lost-response', 1, ['ECONNRESET']],
   ['truncate', 1, ['ECONNRESET']],
-] as const)('after a create with the fault %s the list has %i categories', async (kind, created, outcome) => {
+] as const)('after a create with the fault %s, the list has %i categories', async (kind, created, outcome) => {
   const data = join(tempDir(), 'data');
   const { create } = await startTestSandbox({ faults: [kind], data });
   const received = create({ name: 'dog' }).then(

@@ -38,7 +38,7 @@ test.each<[title: string, options: Partial<ServerOptions>, ...steps: Step[]]>([
     ['24:00:00', 1, '200: 2 of 3 until 00:01:00'],
   ],
   [
-    'of two windows with as many requests left the one that resets later',
+    'the later reset of two windows with as many requests left',
     { limits: ['3/1m', '3/1d'] },
     ['12:00:10', 2, '200: 1 of 3 until 00:00:00'],
   ],
@@ -106,7 +106,7 @@ test.each<[string, RateLimit?]>([
   ['5/10', { count: 5, windowMs: 10_000 }],
   ['3/500ms', { count: 3, windowMs: 500 }],
   ...['0/1m', '5/0s', '5', '5/', '-5/1m', '5/1y'].map((text): [string] => [text]),
-])('the limit "%s" is parsed as %j, or is a usage error', (text, limit) => {
+])('the limit "%s" is parsed, or is a usage error', (text, limit) => {
   if (limit) expect(parseLimit(text, '--limit')).toEqual(limit);
   else expect(() => parseLimit(text, '--limit')).toThrow(`invalid value "${text}" for --limit`);
 });

@@ -138,9 +138,9 @@ test('ten creates and ten lists in one write are processed and answered in order
 });
 
 test.each([
-  ['the response to that is lost', 'lost-response', '$&'],
-  ['the response to that closes the connection', undefined, '$&Connection: close\r\n'],
-])('a request that follows a pipelined one is not processed if %s', async (_reason, fault, hostLine) => {
+  ['the response before it is lost', 'lost-response', '$&'],
+  ['the response before it closes the connection', undefined, '$&Connection: close\r\n'],
+])('a pipelined request is not processed if %s', async (_reason, fault, hostLine) => {
   const data = join(tempDir(), 'data');
   const { port } = await startTestSandbox({ faults: fault ? [fault] : [], data });
   const request = rawRequest(port, 'POST', '{"name":"dog"}').replace(/Host: .*\r\n/, hostLine);
@@ -156,7 +156,7 @@ test('a Host header without a port is accepted on port 80 only', () => {
   expect(check('evil.example', 80)).toThrow('must be 127.0.0.1:80');
 });
 
-test('after a file system error, the sandbox responds 507 and names it', () => {
+test('after a file system error, the sandbox responds 507 and names the error', () => {
   const { status, body } = toResponse(Object.assign(new Error('in /secret'), { code: 'ENOSPC' }));
   const message = 'the sandbox cannot save its data (no space left on device)';
   expect([status, JSON.parse(body.toString())]).toEqual([507, { code: 'storage_failed', message, status }]);

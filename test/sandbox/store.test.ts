@@ -41,7 +41,7 @@ test.each(['b', 'b.log', 'b.1.log', 'b.12.log'])('the data file %s is stored as 
   expect(readdirSync(dir)).toEqual(['b.1.log']);
 });
 
-test('a rotation keeps every id, every character, the windows and the next id, of which --reset keeps only the id', () => {
+test('a rotation keeps every id, every character, the windows and the next id, of which --reset keeps only the next id', () => {
   const paths = join(tempDir(), 'data');
   const store = new Store(paths, { rotateAtBytes: 300 });
   const other = new Store(paths, { rotateAtBytes: 300 });

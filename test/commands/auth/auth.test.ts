@@ -98,7 +98,7 @@ test('auth login leaves the sandbox active, which needs no key', async () => {
   expect(await login(GOOD_KEY, ' farm')).toMatchObject({ code: 0, out: TO_USE });
 });
 
-test('auth login takes the URL from the environment unless -p is given, and warns about a key there', async () => {
+test('auth login takes the URL from the environment unless -p is given, and warns about a key in the environment', async () => {
   const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'other' };
   expect(await petstore('auth login -p farm', GOOD_KEY, env)).toMatchObject({ code: 3, out: '' });
   const run = await petstore('auth login', GOOD_KEY, env);
@@ -123,7 +123,7 @@ test('auth logout warns about PETSTORE_API_KEY_COMMAND, unless -p is given', asy
   expect((await petstore('auth logout -p production', '', env)).err).toBe('');
 });
 
-test('auth logout --delete deletes a profile with or without a key, and reports if there is none', async () => {
+test('auth logout --delete deletes a profile with or without a key, and reports if there is no profile to delete', async () => {
   await login(GOOD_KEY, ' -p farm');
   await petstore('auth logout -p farm');
   for (const [name, gone] of Object.entries({ farm: true, staging: false })) {
@@ -155,7 +155,7 @@ test.each([
   ['staging', envKey, ['PETSTORE_API_KEY']],
   ['staging', { PETSTORE_PROFILE: 'production' }, ['PETSTORE_PROFILE']],
   ['sandbox', envKey, []],
-])('auth switch to %s warns if the environment %j overrides it', async (name, env, variables) => {
+])('auth switch to %s warns if the environment %j overrides the profile', async (name, env, variables) => {
   const warnings = variables.map(
     (one) => `warning: ${one} is set and overrides the active profile; to use this one, add -p ${name}\n`,
   );
@@ -199,7 +199,7 @@ test('auth status shows the key and URL from the environment instead of those of
   expect(sandbox).toMatchObject({ active: true, problem: expect.stringContaining('PETSTORE_API_KEY') });
 });
 
-test('auth status with a damaged profile names its file, shows the other profiles and exits with 9', async () => {
+test('auth status with a damaged profile names its file, shows the other profiles and exits with code 9', async () => {
   await login(GOOD_KEY);
   await login(GOOD_KEY, ' -p farm');
   fs.writeFileSync(join(dir, 'config', 'profile-production.json'), `{"key":"${GOOD_KEY}`);

@@ -37,7 +37,7 @@ test('a login on a terminal of unknown size reads the key from a hidden prompt, 
 test.each<[what: string, signal: string, code: number, step: Partial<Step>]>([
   ['Ctrl-C', 'SIGINT', 130, { send: 'half-a-key\u0003' }],
   ['SIGQUIT', 'SIGQUIT', 131, { signal: 'SIGQUIT' }],
-])('%s at the prompt saves nothing, restores the terminal and ends by %s (%i)', async (_what, signal, code, step) => {
+])('after %s, a login saves nothing, restores the terminal and ends by %s (%i)', async (_what, signal, code, step) => {
   const run = await login(`--url ${service.url}`, [{ after: 'API key for profile', ...step }]);
   expect(run).toMatchObject({ code, signal, cooked: true, saved: '' });
   expect(run.screen).toMatch(/\n\S*error:\S* (?:interrupted|terminated)/);
@@ -46,7 +46,7 @@ test.each<[what: string, signal: string, code: number, step: Partial<Step>]>([
 
 const REJECTED = 'rejected the API key (401): The API key is not valid.';
 
-test('a login asks again for a URL or key that the service rejects, and keeps the other', async () => {
+test('a login asks again for an unreachable URL or a rejected key, and keeps the other value', async () => {
   const run = await login('farm --max-retries 0', [
     typed('Base URL for profile', 'http://127.0.0.1:9/v1'),
     typed('API key for profile', 'wrong-key'),
@@ -59,7 +59,7 @@ test('a login asks again for a URL or key that the service rejects, and keeps th
   expect(run.screen).toMatch(/is now active.*quota \(farm\): /s);
 });
 
-test('a login ends with 3 after three rejected keys, and saves nothing', async () => {
+test('a login exits with code 3 after three rejected keys, and saves nothing', async () => {
   const run = await login(`--url ${service.url}`, Array(3).fill(typed('API key for', 'wrong-key')));
   const screen = expect.stringContaining(`nothing was saved: the service ${REJECTED}`);
   expect(run).toMatchObject({ code: 3, saved: '', screen });

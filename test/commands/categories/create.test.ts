@@ -53,7 +53,7 @@ test('an error while the result of a create is printed states that the category 
   expect(JSON.parse(context.stderr.text()).error.message).toBe(message);
 });
 
-test('a create is not sent if its result cannot be printed in the format', async () => {
+test('a create is not sent if its result cannot be printed in the requested format', async () => {
   const dir = tempDir();
   const { code, err } = await create(dir, '--format', 'csv');
   expect([code, err]).toEqual([2, expect.stringContaining('--format csv is available only for')]);

@@ -31,7 +31,7 @@ test.each([
   expect(JSON.parse(err)).toEqual({ error: { kind: 'rejected', message, hint, code: 'not_found' } });
 });
 
-test('a category on one page of a list is printed, and another category may exist', async () => {
+test('`get` prints a category on one page of a list, and does not report that a category on no page is missing', async () => {
   const headers = { link: '</v1/categories?page=2>; rel="next"' };
   expect(await get(['dog', '--json'], headers)).toMatchObject({ code: 0, err: '' });
   const err = 'error: cannot tell whether category "rat" exists: the service sent only one page of the list';

@@ -97,7 +97,7 @@ test.runIf(hasSignals)('after SIGINT, an import prints how to resume, and a wait
   expect(listed()).toEqual(names);
 });
 
-test.runIf(hasPty)('an import prompts with URL and count, and "no" exits with 130 without an error', async () => {
+test.runIf(hasPty)('an import prompts with URL and count, and "no" causes exit code 130 without an error', async () => {
   const { first, url, listed } = await fleetOf({ rows: 3 });
   const steps = [{ after: 'Create 3', send: 'n\r' }];
   const no = await inTerminal(first, ['categories', 'import', 'rows.csv'], { steps, columns: 120 });
@@ -109,8 +109,8 @@ test.runIf(hasPty)('an import prompts with URL and count, and "no" exits with 13
 });
 
 test.each([
-  ['by the next one', 'the state directory was deleted', false],
-  ...(hasStateServer ? [['on another machine', 'the state server was flushed', true] as const] : []),
+  ['by the next import', 'the state directory was deleted', false],
+  ...(hasStateServer ? [['by an import on another machine', 'the state server was flushed', true] as const] : []),
 ] as const)(
   'an import that was killed is completed %s, which waits 10 s unless %s',
   async (_where, _what, isShared) => {

@@ -43,7 +43,7 @@ test.each<[string, string, number, Partial<Quota>]>([
   ['a custom limit', '33m at 61 requests per minute', 2000, { limit: 61 }],
   ['a daily window without a limit', '10m at 60 requests per minute', 600, { dailyLimit: { ...daily, limit: null } }],
   ['a limit that is one per minute or one per day before midnight', UNKNOWN, 2500, midnight],
-])('the estimate with %s is "%s"', (_what, expected, rows, given) => {
+])('for %s, the estimate is "%s"', (_what, expected, rows, given) => {
   const result = estimateDuration(rows, quota(given), START);
   expect([formatEstimate(result), result.isDaily]).toEqual([expected, / per day$/.test(expected)]);
 });

@@ -23,7 +23,7 @@ test.each<[string, string | undefined]>([
   ],
   ['[{"name":"fox"},\n\n{"name":"cat"}, {"name":"fox"\n}]', '1 row repeats a name and is skipped: line 3 "fox"'],
   ['{"name":"fox"}\n{"name":"cat"}', undefined],
-])('the rows of %j that repeat a name are reported with their lines: %s', async (content, warning) => {
+])('rows of %j that repeat a name are reported with their lines, if there are any', async (content, warning) => {
   const rows = await readRows({ label: 'it', extension: '', bytes: Buffer.from(content) }, { ignoreExtra: false });
   expect(repeatedNamesWarning(rows)).toBe(warning);
 });
@@ -35,6 +35,6 @@ test.each<[string[], string | undefined]>([
     ['cat', 'dog', 'cow', 'elk'],
     '4 existing categories have a different description and cannot be updated: "cat", "dog", "cow", and 1 more',
   ],
-])('the warning about different descriptions of %j names up to three of them', (names, warning) => {
+])('the warning about the different descriptions of %j names at most three categories', (names, warning) => {
   expect(differingDescriptionsWarning(names)).toBe(warning);
 });

@@ -61,7 +61,7 @@ test('an import creates a repeated name once, with a warning that names the line
   expect(await names()).toEqual(['fox', 'cat']);
 });
 
-test('an import of an invalid file exits with 2 and records nothing, even without a key', async () => {
+test('an import of an invalid file exits with code 2 and records nothing, even without a key', async () => {
   const { dir, file, run } = shop();
   file('bad.csv', 'name\ndog\n""\n');
   const { code, out, err } = await run([...IMPORT, 'bad.csv', '--json']);
@@ -121,7 +121,7 @@ test('`import --dry-run` prints the rows to create and the estimated time, and c
   expect(readdirSync(join(dir, 'state'))).not.toContain('imports');
 });
 
-test('an import with an unwritable state directory exits with 9 and sends nothing', async () => {
+test('an import with an unwritable state directory exits with code 9 and sends nothing', async () => {
   const { dir, file, run, names } = shop();
   file('rows.csv', 'name\ndog\n');
   await names();
@@ -152,7 +152,7 @@ test('an import prints every digit of ids above 2^53, names that look alike, and
   expect(JSON.parse(json.out)).toMatchObject({ estimatedSeconds: null, exceedsDailyLimit: false });
 });
 
-test('an import from a pipe needs --yes if stderr is a terminal, and no answer in CI, without a terminal or in the sandbox', async () => {
+test('an import from a pipe needs --yes if stderr is a terminal, and needs no answer in CI, without a terminal or in the sandbox', async () => {
   const { dir, file } = shop();
   file('a.csv', 'name\ndog\n');
   const dog = { id: 1, name: 'dog' };

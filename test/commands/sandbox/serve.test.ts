@@ -30,7 +30,7 @@ async function serve(args: readonly string[], options: WorldOptions = {}) {
 const get = (url: string, key: string, path = '/categories'): Promise<Response> =>
   fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}`, connection: 'close' } });
 
-test('`petstore sandbox` prints its limits, URL and key, and an interruption ends it with 130 and no error', async () => {
+test('`petstore sandbox` prints its limits, URL and key, and an interruption causes exit code 130 and no error', async () => {
   const { out, err, url, key, stop } = await serve(['--quiet']);
   expect(out()).toContain('plan free: 60/1m, 1000/1d\n');
   expect(out()).toContain(`\n\n  URL   ${url}\n  key   sandbox_`);
