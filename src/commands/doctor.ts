@@ -67,7 +67,7 @@ export const doctor = (): PetstoreCommand =>
   new PetstoreCommand('doctor')
     .description('diagnose problems and suggest fixes')
     .sections({
-      notes: `Checks the Node version, the config and state directories (readable, private, writable), the profile, its base
+      notes: `Checks the Node.js version, the config and state directories (readable, private, writable), the profile, its base
 URL, the proxy, the connection (DNS, TCP and TLS), the API key (one GET /categories), the clock, and the state server if
 one is configured. A check that depends on a failed one or would wait for the rate limit is skipped. The
 exit code is that of the first failed check.`,
