@@ -43,7 +43,7 @@ test('the backoff of a read doubles, up to ten seconds, and jitter only lengthen
   expect(pauses(0)).toEqual([300, 600, 1200, 2400, 4800, 9600, 10_000]);
 });
 
-test('the Retry-After of a 503 is never shortened, and one beyond --max-wait ends the attempts', () => {
+test('the Retry-After of a 503 is never shortened, and a Retry-After beyond --max-wait ends the attempts', () => {
   for (const random of [0, 0.5, 0.99]) {
     expect(pauseBeforeRetry({ safe: true }, response(503, 4000), attempts, random)).toBeGreaterThanOrEqual(4000);
   }

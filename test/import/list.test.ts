@@ -21,7 +21,7 @@ test.each([
   ['Bär', 'Bar'],
   ['Fish & Chips', 'fish &amp; chips'],
   ['🐟 fish', '? fish'],
-])('the category suggested for the unknown row "%s" is "%s", not the first one', (sent, name) => {
+])('the category suggested for the unknown row "%s" is "%s", not the first category', (sent, name) => {
   expect(possibleMatchFinder(list('dog', name))(sent)).toEqual({ id: 2, name });
 });
 

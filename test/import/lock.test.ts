@@ -124,7 +124,7 @@ test.each([
   ['4 s later', 4000, 9000],
   ['13 s later', 13_000, 0],
   ['an hour earlier, because the clock was set back', -3_600_000, 13_000],
-])('a run whose process has died loses the lock immediately; %s, the next run waits', async (_when, ms, drainMs) => {
+])('the run of a dead process loses the lock immediately; %s, the next run waits $2 ms', async (_when, ms, drainMs) => {
   const { clock, acquire } = shared();
   const first = await acquire(11);
   clock.at += ms;
@@ -194,7 +194,7 @@ test.each<[string, string, object[]]>([
   ['a run that seemed dead but has written', 'a', [took('a'), beat('a', 7), took('b', 'a 5')]],
   ['a live run whose lock a server lost', 'a', [tookOnServer('b'), beat('a', 7), beat('b', 9)]],
   ['a run that waited in vain for a lost run', 'b', [tookOnServer('b'), beat('b', 7), beat('a', 9)]],
-  ['a run whose lock a server lost before two runs', 'a', [tookOnServer('c'), tookOnServer('b', 'c 5'), beat('a', 7)]],
+  ['a run whose lock the server lost to two runs', 'a', [tookOnServer('c'), tookOnServer('b', 'c 5'), beat('a', 7)]],
   ['of a run in a file and another run that writes, the first', 'b', [took('b'), beat('a', 5)]],
   ['a run whose log has records of another version', 'a', [took('a'), ...OF_ANOTHER_VERSION]],
 ])('%s holds the lock', (_what, holder, records) => {

@@ -91,7 +91,7 @@ test('every invalid row is reported with its first line', async () => {
   ]);
 });
 
-test('the message about more than twenty problems names twenty, and the JSON error all of them', async () => {
+test('the message about more than twenty problems names twenty of them, and the JSON error names all', async () => {
   const { message, details } = await failure(`name,description\n${',x\n'.repeat(1050)}a\nb\n`);
   const lines = message.split('\n');
   expect([lines.length, lines[0]]).toEqual([22, 'it has 1,052 problems']);

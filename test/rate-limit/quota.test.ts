@@ -34,7 +34,7 @@ test('the window is shown after a wait that no header stated, but not during it'
   expect(after).toMatchObject({ limit: 60, blocked: null, nextRequestAt: null });
 });
 
-test('after a reset the remaining quota is unknown, and the quota line shows the daily window, if one is known', () => {
+test('after a reset, the remaining quota is unknown, and the quota line shows the daily window, if one is known', () => {
   const state = play('0 take a, 0 ok a');
   expect(quotaOf(state, START + 59_999)).toMatchObject({ remaining: 59, resetPassed: false });
   const passed = quotaOf(state, START + 60_000);

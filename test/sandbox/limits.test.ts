@@ -23,14 +23,14 @@ type Step = readonly [time: string, requests: number, last: string];
 
 test.each<[title: string, options: Partial<ServerOptions>, ...steps: Step[]]>([
   [
-    'a minute',
+    'the minute window',
     {},
     ['12:00:10', 60, '200: 0 of 60 until 12:01:00'],
     ['12:00:59.999', 1, 'rate_limited: 0 of 60 until 12:01:00, retry after 1'],
     ['12:01:00', 1, '200: 59 of 60 until 12:02:00'],
   ],
   [
-    'a day with less left than the minute',
+    'the daily window if it has fewer requests left than the minute window',
     { limits: ['3/1m', '5/1d'] },
     ['12:00:10', 3, '200: 0 of 3 until 12:01:00'],
     ['12:01:00', 2, '200: 0 of 5 until 00:00:00'],
@@ -59,7 +59,7 @@ test.each<[title: string, options: Partial<ServerOptions>, ...steps: Step[]]>([
     ['12:01:00', 1, 'rate_limited: 0 of 1 until 00:00:00, retry after 43140'],
   ],
   [
-    'the latest window, even if another process records a request of the one before it late',
+    'the latest window, even if another process records a request of an earlier window late',
     { limits: ['2/1m'] },
     ['12:01:00', 1, '200: 1 of 2 until 12:02:00'],
     ['12:00:59', 1, '200: 0 of 2 until 12:02:00'],

@@ -31,7 +31,7 @@ test.each([
   expect(JSON.parse(err)).toEqual({ error: { kind: 'rejected', message, hint, code: 'not_found' } });
 });
 
-test('`get` prints a category on one page of a list, and does not report that a category on no page is missing', async () => {
+test('with only one page of a list, `get` prints a category on it, and cannot tell whether another one exists', async () => {
   const headers = { link: '</v1/categories?page=2>; rel="next"' };
   expect(await get(['dog', '--json'], headers)).toMatchObject({ code: 0, err: '' });
   const err = 'error: cannot tell whether category "rat" exists: the service sent only one page of the list';
