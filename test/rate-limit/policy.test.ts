@@ -130,9 +130,9 @@ an exhausted window is reported immediately even if a request is in flight
 a late response of the previous window changes nothing
   ${OPEN} reset=10000, 9000 take late, 11500 take next, 11600 ok next reset=70000, 11700 ok late left=3 reset=10000,
   11701 grants 59
-a server error without headers to a probe after a block learns nothing, so another probe is sent
+after a block, another probe follows a probe that got a server error without headers
   0 take a, 0 429 a limit=60 left=0 reset=300000 wait=2000, 2000 take probe, 2010 bare probe status=502, 2020 is probe
-a server error does not end a row of refusals
+a server error does not reset the count of consecutive refusals
   ${BARE}, 1 take a, 2 429 a ${SILENT}, 1002 take b, 1003 bare b status=502, 1004 take c, 1005 429 c ${SILENT},
   1005 has block.refusals=2
 server errors do not raise the number of requests in flight
