@@ -78,7 +78,7 @@ export class LedgerLog {
     this.adjustToClock();
   }
 
-  /** After a clock was set back, earlier records are in the future and are forgotten. */
+  /** Forgets records that are in the future because a clock was set back. */
   adjustToClock(): void {
     if (isAhead(this.cached(), this.now)) this.appendInBackground({ kind: 'clock' });
   }
