@@ -4,7 +4,7 @@ import type { Redactor } from './redact.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** On Windows, whose names are case-insensitive, all names are in upper case. */
+/** On Windows, which ignores the case of names, all names are in upper case. */
 export function toEnvironment(env: Environment, platform: string): Environment {
   if (platform !== 'win32') return { ...env };
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [name.toUpperCase(), value]));

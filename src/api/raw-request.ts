@@ -32,7 +32,7 @@ export function rawRequest(
 }
 
 /**
- * Checks the arguments of a JavaScript program.
+ * Builds a request from the arguments of a JavaScript program.
  * @param body text is sent as it is; any other value is serialized
  * @throws PetstoreError `usage`
  */

@@ -182,7 +182,6 @@ function isFirewall({ status, headers, body }: HttpResponse): boolean {
   return status === 403 && (/html/.test(headers['content-type'] ?? '') || body[0] === 0x3c);
 }
 
-// For example `in 10m`.
 function statedWait(response: HttpResponse): string | undefined {
   const ms = retryAfterMs(response) ?? 0;
   return ms > 0 ? `in ${formatDuration(ms)}` : undefined;

@@ -18,7 +18,7 @@ type LayOut = (rows: readonly string[][], widths: readonly number[], alignments:
 
 /**
  * Lays out rows under headings, two spaces between columns.
- * @param columns cells are escaped here, so that one row is one line unless a column wraps
+ * @param columns their cells are escaped here, so that one row is one line unless a column wraps
  * @param options `columns`: the terminal's width in cells, undefined for full text
  */
 export function* formatTable<Row>(

@@ -81,7 +81,7 @@ export function parseKeyCommand(commandLine: string, source: string): string[] {
   throw new PetstoreError('auth', `${source} is empty`, { hint: `set ${source} to a command that prints the API key` });
 }
 
-/** By the source of the key command. */
+/** Hints, by the source of the key command. */
 const HINTS_FOR_A_KEY = new Map([
   ['--key-command', 'pipe the key to stdin'],
   ['PETSTORE_API_KEY_COMMAND', 'set PETSTORE_API_KEY to the key'],

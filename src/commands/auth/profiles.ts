@@ -130,7 +130,7 @@ const statusAction: Action<object, readonly ListedProfile[]> = {
       })),
     *text(profiles, { table }) {
       yield* table(COLUMNS, profiles);
-      // The first damaged file is the error of this command, which is printed afterwards.
+      // The first damaged file is this command's error, which is printed after the table.
       const failure = damageError(profiles);
       const problems = profiles.flatMap(({ problem }) => (problem && problem !== failure ? problem.message : []));
       if (problems.length > 0) yield `\n${problems.map((text) => `${capitalize(escapeControls(text))}\n`).join('')}`;
