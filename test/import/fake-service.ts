@@ -34,7 +34,7 @@ interface Effect {
   readonly response?: keyof typeof ERRORS;
   readonly afterMs?: number;
   readonly kills?: true;
-  /** 201 with the id of the category that existed first, or that the latest 201 named, or that the next one gets. */
+  /** The 201 has the id of the first existing category, of the latest 201, or of the next category. */
   readonly names?: 'old' | 'latest' | 'next';
 }
 

@@ -53,7 +53,7 @@ export async function startHttpFake(
     .on('request', receive)
     .on('connect', (one) => receive(one));
   const tcp = await startTcpServer((socket) => void server.emit('connection', socket));
-  // The test certificate is for localhost.
+  // The test certificate is valid for localhost, too.
   const origin = tls ? `https://localhost:${tcp.port}` : tcp.origin;
   return { ...tcp, origin, url: `${origin}/v1`, requests };
 }

@@ -18,7 +18,7 @@ const change = fc.record({
   times: fc.oneof({ weight: 8, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: fc.nat(300) }),
 });
 
-/** @returns the documents with one to four parts removed, replaced or repeated */
+/** @returns one of the documents at random, with one to four random changes */
 export function mutated(seeds: readonly string[]): fc.Arbitrary<Buffer> {
   return fc
     .tuple(fc.constantFrom(...seeds), fc.array(change, { minLength: 1, maxLength: 4 }))

@@ -9,7 +9,7 @@ import xterm from '@xterm/headless';
 import type { Outcome, Place } from './processes.ts';
 import { ended } from './processes.ts';
 
-// Opens a pseudo-terminal without a process; missing in the types of the package.
+// Opens a pseudo-terminal without a process; missing from the types of the package.
 declare module '@lydell/node-pty' {
   export function open(size: object): { readonly master: ReadStream; readonly slave: ReadStream; ptsName: string };
 }
