@@ -80,7 +80,7 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
     const at = Math.floor(random() ** 2 * longest);
     return together.map(([kinds, moments, limits = 0]): Fault => {
       const [least, most] = typeof limits === 'number' ? [limits, limits] : limits;
-      // Few requests and short times are more frequent.
+      // Small numbers of requests and short times are more likely.
       const amount = Math.floor(least + random() ** 2 * (most - least + 1));
       return { kind: pick(kinds.split(' ')), at, moment: pick(moments.split(' ')) as Moment, amount };
     });
