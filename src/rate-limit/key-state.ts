@@ -52,7 +52,7 @@ export interface KeyState {
   /** The last window whose reset was more than an hour ahead: the daily one, for display only. */
   daily?: Window | undefined;
   block?: Block | undefined;
-  /** Whether no request has succeeded since the start or the last refusal, so the remaining quota is unknown. */
+  /** Whether the quota is unknown: no success, or error with a quota, since the start or the last refusal. */
   needsProbe: boolean;
   /** The maximum number of requests in flight; only the integer part counts. */
   concurrency: number;

@@ -1,7 +1,7 @@
 // The records of the ledger.
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 
-/** What determines the end of a block: a header of the refusal, or the backoff. */
+/** The origin of the end of a block: a header of the refusal, or the backoff. */
 export type BlockReason = 'retry_after' | 'reset' | 'backoff';
 
 /** The data that the ledger needs from a response. Durations are milliseconds from its arrival, so they need no clock. */

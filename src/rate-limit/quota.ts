@@ -26,7 +26,7 @@ export interface Quota {
   readonly blocked: {
     readonly until: number;
     readonly since: number;
-    /** What determines `until`: a header of the 429, or exponential backoff. */
+    /** The origin of `until`: a header of the 429, or exponential backoff. */
     readonly reason: 'retry_after' | 'reset' | 'backoff';
     readonly consecutive429s: number;
   } | null;
