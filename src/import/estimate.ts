@@ -25,7 +25,7 @@ export interface Estimate {
   readonly isDaily: boolean;
 }
 
-/** What a limit permits: `remaining` requests now, `limit` more after `resetsInMs`, and again after each window. */
+/** The requests that a limit permits: `remaining` now, `limit` more after `resetsInMs`, and again after each window. */
 interface Budget extends Limit {
   readonly remaining: number;
   readonly resetsInMs: number;
@@ -44,7 +44,7 @@ export function estimateDuration(requests: number, quota: Quota, now: number): E
   return { ms: ms === null ? null : Math.max(ms, blockedMs), by, isDaily };
 }
 
-// The windows of the service are a minute and a day long (docs/service.md), so the time to the reset shows which one it is.
+// The windows of the service are a minute and a day long (docs/service.md), so the time to the reset shows which window it is.
 function perOf({ limit, resetAt, updatedAt }: QuotaWindow): Limit['per'] {
   const ms = resetAt - updatedAt;
   if (ms > MINUTE_MS + TOLERANCE_MS) return ms > HOUR_MS && ms <= DAY_MS + TOLERANCE_MS ? 'day' : 'window';

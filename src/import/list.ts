@@ -1,4 +1,4 @@
-// The list of categories, which shows what exists; an incomplete one is fetched again.
+// The list of existing categories; an incomplete list is fetched again.
 import type { Api, ListFlaw } from '../api/categories.ts';
 import type { Category } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';

@@ -38,7 +38,7 @@ export interface LockOptions {
 export interface LockContext {
   readonly process: ProcessRef;
   readonly livenessOf: typeof livenessOf;
-  /** Whether the log is on a server, which may lose it while runs go on. */
+  /** Whether the log is on a server, which may lose it while runs continue. */
   readonly isOnServer: boolean;
   /** Converts the errors of the log to PetstoreError `storage`, or `usage` if a server rejects the first script. */
   readonly toError: (error: unknown) => unknown;

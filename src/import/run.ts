@@ -197,7 +197,7 @@ class Run implements RunResult {
   async #list(once = false): Promise<Lookup> {
     const fetched = await fetchList(this.#options, this.#seen, once);
     this.#seen = fetched.seenKeys;
-    // Even an incomplete list shows what exists.
+    // Even an incomplete list proves that its categories exist.
     this.#lastLookup = { ...fetched, unexplained: this.#read(fetched.listed) };
     return this.#lastLookup;
   }

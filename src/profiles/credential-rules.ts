@@ -64,7 +64,7 @@ export function isLoopback(hostname: string): boolean {
 export const MAX_KEY_LENGTH = 4096;
 
 /**
- * @param source where the key comes from; empty for the prompt
+ * @param source the origin of the key, for messages; empty for the prompt
  * @throws PetstoreError `auth` that never contains the key
  */
 export function checkKey(key: unknown, source = '', hint?: Hint): string {
