@@ -82,17 +82,17 @@ export interface Item extends Category {
 
 /** How the service deviates from a normal one. */
 export interface Script {
-  /** The fate of the create number `at`, from 0. */
+  /** The fate of create number `at`, from 0. */
   fate?: (at: number, name: string) => Fate | undefined;
   /** Called for each list; may throw, or end the process by calling `kill`. */
   onList?: (kill: () => void) => void;
-  /** The content of the list number `at` for a process that has seen these ids. */
+  /** The content of list number `at` for a process that has seen these ids. */
   show?: (all: readonly Item[], at: number, seen: ReadonlySet<Category['id']>) => readonly Item[];
   isCached?: (at: number) => boolean;
   /** The service's alteration of a name, which a 201 shows too unless `echoes`. */
   alter?: (name: string) => string;
   echoes?: boolean;
-  /** A delay of at most `ms`. */
+  /** Draws a delay of at most `ms`. */
   draw?: (ms: number) => number;
 }
 
@@ -262,7 +262,7 @@ export function named(...names: string[]): NewCategory[] {
   return names.map((name) => ({ name }));
 }
 
-/** Whether a run ended without failed, unknown and pending rows. */
+/** Whether a run ended without failed, unknown or pending rows. */
 export function isComplete(result: RunResult | undefined): boolean {
   if (!result || result.stop) return false;
   const { failed, unknown, pending } = result.results.document();

@@ -145,7 +145,7 @@ export async function playRound(seed: number, trace: (line: string) => void = ()
   return { violations, runs: tries, alters: alteration !== undefined };
 }
 
-// The names of a file, with the service's spelling of every one that exists.
+// The names of a file, with the service's spelling of each name that exists.
 function respelled(names: readonly string[], categories: readonly Item[]): string[] {
   return names.map((name) => categories.find(({ sent }) => sent === name)?.name ?? name);
 }

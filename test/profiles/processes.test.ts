@@ -24,7 +24,7 @@ for (let n = 1; ; n++) {
 test('concurrent saves lose nothing, and a save killed at any moment leaves the old or the new key', async () => {
   const dir = join(tempDir(), 'config');
   const module = compile('src/profiles/conf-store.ts');
-  // Kills a writer at a random point after so many saves, and returns the number of the last one.
+  // Kills a writer at a random point after this many saves, and returns the number of the last save.
   const write = async (name: string, saves: number): Promise<number> => {
     const args = ['--input-type=module', '-e', WRITER, module, dir, name];
     const child = spawn(process.execPath, args, { env: BASE_ENV });

@@ -18,7 +18,7 @@ test('the sandbox plans have the documented limits', () => {
   expect([...PLANS.values()].map(String)).toEqual(['60/1m,1000/1d', '300/1m,10000/1d', '1000/1m,100000/1d', '']);
 });
 
-/** At this time, so many requests are sent, and this is the response to the last one. */
+/** At this time, this many requests are sent, and `last` is the response to the last request. */
 type Step = readonly [time: string, requests: number, last: string];
 
 test.each<[title: string, options: Partial<ServerOptions>, ...steps: Step[]]>([

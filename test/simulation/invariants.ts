@@ -288,7 +288,7 @@ export class Invariants {
   }
 }
 
-/** The wait after so many refusals in a row if none is stated, in milliseconds. */
+/** The wait after this many refusals in a row if none is stated, in milliseconds. */
 function backoffOf(refusals: number): number {
   return refusals <= 0 ? 0 : Math.min(MINUTE_MS, 1000 * 2 ** (refusals - 1));
 }

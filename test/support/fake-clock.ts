@@ -92,7 +92,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** An idle clock jumps to the next alarm after so many turns of the event loop, of a millisecond each, without an event. */
+/** An idle clock jumps to the next alarm after this many turns of the event loop (1 ms each) without an event. */
 const IDLE_TURNS = 2;
 
 export class IdleClock extends FakeClock {

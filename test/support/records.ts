@@ -44,8 +44,8 @@ export function respond(state: KeyState, at: number, id: string, reading: RateLi
  * - `ok a` is a response with 59 of 60 left in a window that ends after a minute, `bare a` one without headers, and `429 a` a
  *   refusal without headers that states a wait of 5 s; `name=value` changes a fact (see `factOf`).
  * - `lost a` and `unsent a` close the ticket a; `forget` clears the ledger.
- * - `is probe`, `is plain`, `is pending`, `is blocked 5000` and `is window 5000` check what is admitted; `grants 5` checks that
- *   five requests are granted; `allows a` and `withdraws a` check whether the ticket a is still granted;
+ * - `is probe`, `is plain`, `is pending`, `is blocked 5000` and `is window 5000` check the admission; `grants 5` checks
+ *   that five requests are granted; `allows a` and `withdraws a` check whether the ticket a is still granted;
  *   `has block.refusals=1` checks a fact of the state (`none`: it is absent).
  */
 export function play(history: string, state = initialState()): KeyState {

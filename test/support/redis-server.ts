@@ -19,7 +19,7 @@ export const SERVER_PROGRAMS = ['redis-server', 'valkey-server'].filter(
   (name) => spawnSync(name, ['--version'], { env }).error === undefined,
 );
 
-/** True on Linux, where tests fail without a server, and elsewhere if a server is installed. */
+/** True on Linux (tests fail there without a server), and elsewhere if a server is installed. */
 export const hasStateServer = process.platform === 'linux' || SERVER_PROGRAMS.length > 0;
 
 export const NO_SERVER = 'neither redis-server nor valkey-server is installed here: apt-get install redis-server';

@@ -14,7 +14,7 @@ import { tempDir } from './temp-dir.ts';
 
 /** The simulated service: the limiter that the options describe, unless one is given. */
 export interface Service {
-  /** @param inFlight requests that it has not answered yet, this one included */
+  /** @param inFlight requests without a response yet, this one included */
   take(now: number, inFlight: number): Verdict & { readonly delayMs?: number };
 }
 
