@@ -1,4 +1,4 @@
-// The completeness of a list of categories, and the matches that it suggests for unknown rows.
+// The completeness of a list of categories, and the matches suggested for unknown rows.
 import { expect, test, vi } from 'vitest';
 import type { Category } from '../../src/api/types.ts';
 import { fetchList, possibleMatchFinder } from '../../src/import/list.ts';

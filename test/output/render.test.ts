@@ -1,4 +1,4 @@
-// Every output format; test/import/round-trip.test.ts reads them back. None passes a control character to a terminal.
+// The output formats: none passes a control character to a terminal; test/import/round-trip.test.ts reads them back.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { loadRenderer } from '../../src/output/render.ts';

@@ -121,7 +121,7 @@ test('a key command that runs longer than 30 s is killed', async () => {
   const failed = expect(run(line, { clock })).rejects.toMatchObject({ kind: 'auth', message });
   await until(isAlive);
   await clock.advance(30_000);
-  // The rest of its output is awaited for a moment.
+  // petstore waits a moment for the rest of the output.
   await clock.advance(1000);
   await failed;
   await until(() => !isAlive());

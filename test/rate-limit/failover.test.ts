@@ -285,7 +285,7 @@ withServer(
     await machine.ledger.refresh();
     await server.command('FLUSHALL');
     await other.take();
-    // The first call reads the new log and writes the block to it; the second waits for that.
+    // The first call reads the new log and writes the block to it; the second waits for this write.
     for (const { ledger } of [machine, machine, other]) await ledger.refresh();
     expect(other.blockedMs).toBeGreaterThan(590_000);
     expect(other.blockedMs).toBeLessThan(660_000);

@@ -108,7 +108,7 @@ test('50 random services, some of which lose a sixth of the responses, refuse no
   await fc.assert(
     fc.asyncProperty(service, async (options) => {
       const requests = Math.min(80, options.limit * 3);
-      // If each response of a window is lost, no client can know that it is exhausted.
+      // If each response of a window is lost, no client can know that the window is exhausted.
       const lose = options.limit < 8 ? 0 : options.lose;
       const outcome = await simulate({ ...options, lose, requests });
       expect(outcome).toMatchObject({ ...noRefusal, answered: requests });

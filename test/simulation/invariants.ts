@@ -95,7 +95,7 @@ export class Invariants {
     this.violations.push({ step: this.#options.scheduler.steps, what });
   }
 
-  /** Called when the head of a response has arrived, even if the process was killed while it recorded it. */
+  /** Called when the head of a response has arrived, even if the process was killed while recording it. */
   heard(process: SimulatedProcess, isList: boolean, response: ServiceResponse, sentOn: number): void {
     const { service } = this.#options;
     const { now } = this.#options.scheduler;
