@@ -75,7 +75,6 @@ export class LedgerLog {
    */
   async refresh(): Promise<void> {
     await Promise.all([this.#call((log) => log.refresh()), this.#written()]);
-    this.adjustToClock();
   }
 
   /** Forgets records that are in the future because a clock was set back. */

@@ -59,7 +59,6 @@ export class Ledger {
   }
 
   observe(ticket: string, reading: RateLimitReading): void {
-    this.#log.adjustToClock();
     const jitterDraw = Math.floor(this.#options.clock.random() * 1000);
     this.#log.appendInBackground({ kind: 'response', id: ticket, reading, jitterDraw });
   }
@@ -70,6 +69,7 @@ export class Ledger {
   }
 
   quota(): Quota {
+    this.#log.adjustToClock();
     const { now, clockOffsetMs, isShared: shared, serverInUse } = this.#log;
     const quota = quotaOf(this.#log.freshState() ?? this.#log.cached(), now, clockOffsetMs);
     return { ...quota, shared, stateServer: serverInUse?.server.name ?? null };
@@ -91,6 +91,7 @@ export class Ledger {
   }
 
   #admit(): Admission {
+    this.#log.adjustToClock();
     const { now, clockOffsetMs } = this.#log;
     const admission = admit(this.#log.cached(), now);
     return 'until' in admission ? { ...admission, until: admission.until - clockOffsetMs } : admission;

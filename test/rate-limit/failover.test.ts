@@ -241,6 +241,21 @@ withServer('a machine whose clock is set back during an outage shares no longer 
   expect(other.blockedMs).toBeLessThan(660_000);
 });
 
+withServer(
+  'a machine whose clock is set back between two outages does not wait for a reset of the first one',
+  async () => {
+    const machine = await Machine.with(3);
+    await server.kill();
+    machine.see(await machine.outlasting(machine.take()), 0);
+    await server.start();
+    await machine.untilBack();
+    machine.clock.at -= 3_600_000;
+    await server.kill();
+    expect(await machine.outlasting(machine.ledger.acquire(30_000))).not.toHaveProperty('until');
+    await machine.take();
+  },
+);
+
 withServer('a machine tries to return to the server once a second, and warns of the first outage only', async () => {
   const machine = await Machine.with(3);
   await server.kill();
