@@ -4,7 +4,7 @@ import type { RateLimitReading } from '../rate-limit/ledger-record.ts';
 import { parseRateLimitHeaders } from './rate-limit-headers.ts';
 import { attemptError, rateLimitedError } from './request-errors.ts';
 import type { Attempt } from './retry.ts';
-import { isRefusal, pauseBeforeRetry } from './retry.ts';
+import { isRefusal, retryDelayMs } from './retry.ts';
 import { TicketQueue } from './ticket-queue.ts';
 import type { HttpClientOptions, HttpRequest, HttpResponse, ResponseHead } from './types.ts';
 import { TransportError } from './types.ts';
@@ -101,7 +101,7 @@ export class HttpClient {
       refusal = refused ?? refusal;
       attempts.add(refused !== undefined, this.#successes);
       const limit = { made: attempts.made, allowed: limits.maxRetries + 1, maxWaitMs: limits.maxWaitMs };
-      const pauseMs = request.once ? undefined : pauseBeforeRetry(request, attempt, limit, clock.random());
+      const pauseMs = request.once ? undefined : retryDelayMs(request, attempt, limit, clock.random());
       if (pauseMs !== undefined) {
         await this.#pause(pauseMs, result, stop);
         continue;

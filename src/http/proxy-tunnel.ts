@@ -61,7 +61,7 @@ function notConnectedError({ host }: URL, error: Error): TransportError {
 function rejectedError({ host, username }: URL, target: string, status: number): TransportError {
   const shown = STATUS_CODES[status] ? `${status} ${STATUS_CODES[status]}` : status;
   if (status === 407) {
-    const problem = username === '' ? 'requires a user name and password' : 'rejected its user name or password';
+    const problem = username === '' ? 'requires a user name and password' : 'rejected the user name or password';
     return new TransportError('proxy-auth', false, `proxy ${host} ${problem} (407)`);
   }
   if (status === 403)

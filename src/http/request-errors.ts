@@ -6,7 +6,7 @@ import { formatDuration, formatTime } from '../format.ts';
 import { parseJson } from '../json.ts';
 import { retryAfterMs } from './rate-limit-headers.ts';
 import { statusTraits } from './retry.ts';
-import type { HttpRequest, HttpResponse, Limits, TransportError } from './types.ts';
+import type { HttpRequest, HttpResponse, RequestLimits, TransportError } from './types.ts';
 
 // How to check whether the request was processed.
 function describeUncertain({ method, path, categoryName }: HttpRequest): Hint & { readonly what: string } {
@@ -36,7 +36,7 @@ export function rateLimitedError(
   reason: LimitReason,
   until: number | undefined,
   now: number,
-  { maxWaitMs, optionNames }: Pick<Limits, 'maxWaitMs' | 'optionNames'>,
+  { maxWaitMs, optionNames }: Pick<RequestLimits, 'maxWaitMs' | 'optionNames'>,
   refusal: HttpResponse | undefined,
 ): PetstoreError {
   const retryAt = until === undefined ? undefined : Math.max(until, now);
@@ -67,7 +67,7 @@ export function attemptError(
   request: HttpRequest,
   failure: TransportError,
   signal: AbortSignal,
-  names: Limits['optionNames'],
+  names: RequestLimits['optionNames'],
 ): unknown {
   const isUnknown = !request.safe && failure.requestSent;
   if (failure.reason === 'aborted') return isUnknown ? interruptedError(request, signal.reason) : signal.reason;
@@ -90,7 +90,10 @@ export function isOffline(code = ''): boolean {
   return /^(?:EAI_AGAIN|ENETUNREACH|ENETDOWN)$/.test(code);
 }
 
-function networkHint({ reason, code }: TransportError, { timeout, proxy }: Limits['optionNames']): Hint | undefined {
+function networkHint(
+  { reason, code }: TransportError,
+  { timeout, proxy }: RequestLimits['optionNames'],
+): Hint | undefined {
   if (reason === 'too-large') return undefined;
   if (reason === 'timeout') return { hint: `try again with a longer ${timeout}` };
   if (reason === 'reset') return { hint: 'try again later' };

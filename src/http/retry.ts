@@ -61,7 +61,7 @@ const BACKOFF_CAP_MS = 10_000;
  * @param random in [0, 1), for the jitter
  * @returns undefined if the result is final
  */
-export function pauseBeforeRetry(
+export function retryDelayMs(
   request: Pick<HttpRequest, 'safe'>,
   { result, retryAfterMs }: Attempt,
   attempts: { readonly made: number; readonly allowed: number; readonly maxWaitMs: number },

@@ -113,7 +113,7 @@ export interface HttpWait {
 }
 
 /** The limits of an HTTP client, and the names of the settings that messages mention. */
-export interface Limits {
+export interface RequestLimits {
   readonly maxWaitMs: number;
   readonly maxRetries: number;
   readonly timeoutMs: number;
@@ -126,7 +126,7 @@ export interface HttpClientOptions {
   readonly clock: Clock;
   /** Aborts all waits and requests; its reason is thrown. */
   readonly signal: AbortSignal;
-  readonly limits: Limits;
+  readonly limits: RequestLimits;
   /** Called when a wait begins or changes, and with undefined when it ends. */
   readonly onWait?: ((wait: HttpWait | undefined) => void) | undefined;
   readonly onBusy?: ((requests: number) => void) | undefined;

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { PetstoreError } from '../../src/errors.ts';
 import { HttpClient } from '../../src/http/http-client.ts';
-import type { HttpRequest, HttpWait, Limits, Transport } from '../../src/http/types.ts';
+import type { HttpRequest, HttpWait, RequestLimits, Transport } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 import { Ledger } from '../../src/rate-limit/ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -22,7 +22,7 @@ interface Step {
 }
 
 // A client whose attempts end with these steps in turn; the last one repeats.
-function scripted(steps: readonly Step[], options: Partial<Limits> & { dir?: string; clock?: FakeClock } = {}) {
+function scripted(steps: readonly Step[], options: Partial<RequestLimits> & { dir?: string; clock?: FakeClock } = {}) {
   const { maxWaitMs = 120_000, maxRetries = 4, dir = tempDir(), clock = new FakeClock(undefined, () => 0) } = options;
   const sentAt: number[] = [];
   const waits: (HttpWait | undefined)[] = [];
