@@ -27,13 +27,16 @@ interface Row {
   readonly event?: (server: RedisServer, children: readonly ChildProcess[]) => Promise<void>;
   /** True if a 429 does not count as a failure in this row. */
   readonly tolerant?: boolean;
-  readonly makespan?: number;
+  /** True if the time is bounded: nothing fails in this row. */
+  readonly timed?: boolean;
 }
 
 const FIXED: LimitServerOptions = { mode: 'fixed', limit: 20, windowMs: 2000, latencyMs: 10, reset: 'tenths' };
 // A sliding window begins when the last one is used up, so the resolution of `Date` costs a second in each window.
 const SLIDING: LimitServerOptions = { ...FIXED, mode: 'sliding', limit: 60, windowMs: 6000 };
-// Clients that are banned or wait forever are killed after this time.
+// The limit of the free plan (docs/service.md).
+const DOCUMENTED: LimitServerOptions = { ...FIXED, limit: 60, windowMs: 60_000, reset: 'ceil' };
+// Clients that are banned or wait forever are killed after this time, or after seven windows.
 const PATIENCE_MS = 120_000;
 const BANS = { ban: { after: 5, forMs: 60_000 } };
 
@@ -47,11 +50,12 @@ const unavailable = (ms: number) => async (server: RedisServer) => {
 const ROWS: readonly Row[] = [
   { name: 'separate files', separate: true, tolerant: true },
   { name: 'separate files, bans', separate: true, service: BANS, tolerant: true },
-  { name: 'server, +0 ms', makespan: 1.1 },
-  { name: 'server, +1 ms', latencyMs: 1, makespan: 1.1 },
-  { name: 'server, +20 ms', latencyMs: 20, makespan: 1.1 },
-  { name: 'server, sliding window', service: SLIDING, makespan: 1.1 },
-  { name: 'server, bans', service: BANS, makespan: 1.1 },
+  { name: 'server, +0 ms', timed: true },
+  { name: 'server, +1 ms', latencyMs: 1, timed: true },
+  { name: 'server, +20 ms', latencyMs: 20, timed: true },
+  { name: 'server, sliding window', service: SLIDING, timed: true },
+  { name: 'server, bans', service: BANS, timed: true },
+  { name: 'server, 60 per minute', service: DOCUMENTED, timed: true },
   { name: '160 short processes', machines: 8, perMachine: 20, requests: 160 },
   {
     name: 'kill -9 of 4 processes',
@@ -100,7 +104,7 @@ export async function run(args: string[]): Promise<void> {
 }
 
 async function measure(row: Row, startWorker: StartWorker): Promise<string[]> {
-  const { machines = 8, perMachine = 4, requests = 300, latencyMs = 0, makespan = Number.POSITIVE_INFINITY } = row;
+  const { machines = 8, perMachine = 4, requests = 300, latencyMs = 0 } = row;
   const options = { ...FIXED, ...row.service };
   const service = await startLimitServer(options);
   const server = await RedisServer.start();
@@ -126,9 +130,12 @@ async function measure(row: Row, startWorker: StartWorker): Promise<string[]> {
   await sleep(options.windowMs - (Date.now() % options.windowMs) + 50);
   for (const child of children) child.stdin?.end('go\n');
   const happening = row.event?.(server, children);
-  const patience = setTimeout(() => {
-    for (const child of children) child.kill('SIGKILL');
-  }, PATIENCE_MS);
+  const patience = setTimeout(
+    () => {
+      for (const child of children) child.kill('SIGKILL');
+    },
+    Math.max(PATIENCE_MS, 7 * windowMs),
+  );
   const ended = await Promise.all(reports);
   clearTimeout(patience);
   await happening;
@@ -141,13 +148,16 @@ async function measure(row: Row, startWorker: StartWorker): Promise<string[]> {
   const failed = ended.reduce((sum, report) => sum + (report?.failed ?? 0), 0);
   const warnings = new Set(ended.flatMap((report) => report?.warnings ?? []));
   const seconds = (seen.lastAnsweredAt - seen.firstAt) / 1000;
-  const ratio = (1000 * seconds) / referenceMs(options, created, seen.firstAt);
+  const reference = referenceMs(options, created, seen.firstAt);
+  const ratio = (1000 * seconds) / reference;
   const figures = [seen.sent, seen.refused, seen.inside, created, failed, duplicates, seen.bans];
   const times = [seconds.toFixed(1), ratio.toFixed(2), warnings.size];
   say(`| ${[row.name, ...figures, ...times].join(' | ')} |`);
   for (const warning of [...warnings].slice(0, 3)) say(`  ${warning}`);
   const bad = [...(row.tolerant ? [] : [seen.refused, seen.inside, failed]), row.tolerant ? 0 : duplicates];
-  const met = bad.every((figure) => figure === 0) && ratio <= makespan;
+  // The guard and the resolution of Date cost up to two seconds in each window.
+  const most = reference * 1.03 + 2000 * Math.ceil(requests / limit);
+  const met = bad.every((figure) => figure === 0) && (!row.timed || 1000 * seconds <= most);
   return met ? [] : [row.name];
 }
 
