@@ -16,7 +16,7 @@ export const EXIT_CODES = {
   service: {
     code: 7,
     meaning: 'server error on a read (5xx), invalid response, or redirect',
-    retry: 'server error: yes; otherwise after correcting the base URL',
+    retry: 'server error: yes; otherwise follow `error.hint`',
   },
   unknown_outcome: {
     code: 8,

@@ -15,7 +15,7 @@ import { LEDGER_VERSION } from './rules.ts';
 export interface MachineLogOptions {
   /** Undefined if there is no home directory; null keeps the ledger in memory, shared by this process's clients of the key. */
   readonly stateDir: string | undefined | null;
-  /** The base URL, or the sandbox's data: with the key it names the ledger. */
+  /** The base URL, or the path of the sandbox's data; together with the key, it identifies the ledger. */
   readonly baseUrl: string;
   readonly key: string;
   readonly fs?: LogFs;

@@ -196,20 +196,23 @@ test.runIf(process.getuid)('a log file that another user owns is an error', () =
   expect(() => open(tempDir(), 1e9, { fs: stub })).toThrow('is owned by another user');
 });
 
-test.each(['EISDIR', 'EPERM', 'ENOTSUP', 'ENOSYS'])('without hard links (%s), one process rotates a log', (code) => {
-  const dir = tempDir();
-  const linkSync = (): void => {
-    throw Object.assign(new Error('no hard links'), { code });
-  };
-  const renameSync: typeof fs.renameSync = (from, to) => {
-    expect(fs.existsSync(`${to}.claim.tmp`)).toBe(true);
-    fs.renameSync(from, to);
-  };
-  const log = open(dir, 300, { fs: { ...fs, linkSync, renameSync } });
-  for (const record of numbered(100)) log.append(record);
-  expect(open(dir).refresh()).toEqual(numbered(100));
-  expect([segmentIn(dir) > 3, fs.readdirSync(dir).length]).toEqual([true, 2]);
-});
+test.each(['EISDIR', 'EPERM', 'ENOTSUP', 'ENOSYS'])(
+  'without hard links (%s), a process claims a log before it rotates the log',
+  (code) => {
+    const dir = tempDir();
+    const linkSync = (): void => {
+      throw Object.assign(new Error('no hard links'), { code });
+    };
+    const renameSync: typeof fs.renameSync = (from, to) => {
+      expect(fs.existsSync(`${to}.claim.tmp`)).toBe(true);
+      fs.renameSync(from, to);
+    };
+    const log = open(dir, 300, { fs: { ...fs, linkSync, renameSync } });
+    for (const record of numbered(100)) log.append(record);
+    expect(open(dir).refresh()).toEqual(numbered(100));
+    expect([segmentIn(dir) > 3, fs.readdirSync(dir).length]).toEqual([true, 2]);
+  },
+);
 
 // A file system as on Windows and macOS: it finds a file under any spelling, and lists it under the first.
 function caseInsensitive(): LogFs {

@@ -57,7 +57,7 @@ function expected(text: string, extension: string): NewCategory[] | undefined {
   }
 }
 
-test.each(Object.keys(VALID))('a damaged %s file is rejected, or read with its rows', async (extension) => {
+test.each(Object.keys(VALID))('a damaged %s file is rejected, or yields only valid rows', async (extension) => {
   await fc.assert(
     fc.asyncProperty(mutated([VALID[extension] ?? '']), async (bytes) => {
       const rows = await read(bytes, extension);

@@ -44,7 +44,7 @@ test.each([
   ['http://[::1]:4010', 'use http://[::1]:4010/v1'],
   ['http://ann:hunter2@127.0.0.1:4010/v1', 'use http://127.0.0.1:4010/v1'],
   ['sk_live_0123456789', 'use the form https://HOST/v1'],
-])('the error of the base URL %s names the URL of a loopback host: %s', (text, hint) => {
+])('the hint for the invalid base URL %s is: %s', (text, hint) => {
   expect(() => checkBaseUrl(text, '--url')).toThrow(expect.objectContaining({ hint }));
 });
 

@@ -94,8 +94,7 @@ export class Service {
 
   serve(request: ServiceRequest, fault?: string): ServiceResponse {
     const quota = this.#currentQuota();
-    // After these requests, the client cannot know the quota: it sends a probe, or a later response did not count a
-    // request whose response is missing.
+    // After a request that timed out, or an injected refusal or 503, the client cannot know the exact quota.
     quota.lateSince = Math.min(quota.lateSince, request.lateSince ?? Number.POSITIVE_INFINITY);
     if (fault === 'refuse' || fault?.startsWith('unavailable')) quota.foreign = true;
     const isExhausted = quota.used >= this.manners.plan.perWindow;

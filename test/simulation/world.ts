@@ -134,7 +134,7 @@ class World {
     const trace = new Trace(scheduler);
     this.#trace = trace;
     this.#machines = plan.machines.map(({ skewMs }, at) => ({ name: `m${at}`, skewMs, setAt: -1 }));
-    // A record and a ticket each take a call to the state server and back.
+    // A record and a ticket each take one round trip to the state server.
     const service = new Service(scheduler, plan.manners, shared ? 4 * serverMs : 0);
     this.#service = service;
     for (const name of plan.before) service.add(name);

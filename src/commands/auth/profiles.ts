@@ -49,7 +49,7 @@ const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
   view: {
     text({ profile, removed, deleted }) {
       if (deleted) return [`Deleted profile "${profile}"\n`];
-      return [`${removed ? 'Removed the API key of' : 'No API key is saved for'} profile "${profile}"\n`];
+      return [`${removed ? 'Removed the key of' : 'No key is saved for'} profile "${profile}"\n`];
     },
   },
 };
@@ -172,8 +172,8 @@ export const status = (): PetstoreCommand =>
     .alias('list')
     .description('list profiles with their base URL, masked key and source')
     .sections({
-      notes: `Nothing is sent. At most the last four characters of a key are shown. The active profile is the one that
-the next command uses.`,
+      notes: `Nothing is sent. At most the last four characters of a key are shown. An asterisk marks the profile
+that the next command uses.`,
       output: `a table; with --json an array of {"profile", "active", "url", "urlSource", "key", "keySource",
 "problem"}.`,
       exitCodes: ['usage', 'storage'],

@@ -37,7 +37,7 @@ async function getCategory(session: Session, { id }: GetOptions, name?: string):
   const ids = found.map((one) => one.id).join(', ');
   throw found.length === 0
     ? notFoundError(`${what} does not exist`, { hint: 'list the categories', command: ['categories', 'list'] })
-    : notFoundError(`${what} exists ${found.length} times (ids ${ids})`, { hint: 'use --id instead of the name' });
+    : notFoundError(`${what} exists more than once (ids ${ids})`, { hint: 'use --id instead of the name' });
 }
 
 function notFoundError(message: string, hint: Hint): PetstoreError {

@@ -107,7 +107,7 @@ test('auth login takes the URL from the environment unless -p is given, and warn
 
 test('auth logout removes the key and keeps the URL, and a second logout reports that no key is saved', async () => {
   await login(GOOD_KEY);
-  for (const done of ['Removed the API key of', 'No API key is saved for']) {
+  for (const done of ['Removed the key of', 'No key is saved for']) {
     const run = await petstore('auth logout', '', { PETSTORE_PROFILE: '' });
     expect(run).toMatchObject({ code: 0, out: `${done} profile "production"\n` });
     expect(saved()).toEqual({ url: service.url });

@@ -24,7 +24,7 @@ test.each([
 test.each([
   [['Dog'], 'category "Dog" does not exist', 'run `petstore categories list` to list the categories'],
   [['--id', '4'], 'the category with id 4 does not exist', 'run `petstore categories list` to list the categories'],
-  [['cat'], 'category "cat" exists 2 times (ids 2, 3)', 'use --id instead of the name'],
+  [['cat'], 'category "cat" exists more than once (ids 2, 3)', 'use --id instead of the name'],
 ])('`categories get %j` is rejected with the code not_found: %s', async (args, message, hint) => {
   const { code, out, err } = await get([...args, '--json']);
   expect({ code, out }).toEqual({ code: 4, out: '' });
