@@ -76,7 +76,7 @@ function unknownOptionError(command: Command, word: string): PetstoreError {
   const known = flagsOf(command);
   // The text after `=` or after the letter of an option may be a key.
   const flag = word.startsWith('--') ? word.replace(/=.*$/s, '') : word.slice(0, 2);
-  if (known.includes(flag)) return error(`${flag} takes no value`, `use ${flag} alone`);
+  if (known.includes(flag)) return error(`${flag} takes no value`, `use ${flag} without a value`);
   if (/^--(?:api[-_]?)?(?:key|token)$/i.test(flag)) {
     return error('there is no option for the API key', pipeKey(command));
   }

@@ -37,7 +37,7 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string])[] 
   ['categories create --bogus', 'unknown option "--bogus"', see('categories create ')],
   ['-profile staging categories list', 'unknown option "-profile"', 'did you mean --profile?'],
   ['categories create -name dog', 'unknown option "-name"', 'did you mean --name?'],
-  ['quota --json=true', '--json takes no value', 'use --json alone'],
+  ['quota --json=true', '--json takes no value', 'use --json without a value'],
   ['categories list --search', '--search needs a value', see('categories list ')],
   ['categories list --max-wait', '--max-wait needs a value', 'use a duration such as 30s or 2m'],
   ['categories list --format', '--format needs a value', 'use table, json, ndjson, csv or tsv'],

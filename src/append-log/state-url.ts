@@ -26,7 +26,7 @@ export function parseStateUrl(text: string, password: string | undefined, name: 
   if (url.hostname === '') throw wrong('has no host');
   if (url.search !== '' || url.hash !== '') throw wrong('must not contain a query or a fragment');
   const database = /^\/?(\d{0,4})$/.exec(url.pathname)?.[1];
-  if (database === undefined) throw wrong('must end in a database number');
+  if (database === undefined) throw wrong('has an invalid database number');
   const decoded = (part: string): string | undefined => {
     try {
       return part === '' ? undefined : decodeURIComponent(part);

@@ -1,4 +1,4 @@
-// `petstore api METHOD PATH`: one raw call, with the limits, retries and exit codes of other commands.
+// `petstore api METHOD PATH`: one raw request, with the rate limits, retries and exit codes of other commands.
 import { Argument, Option } from 'commander';
 import { deprecationNotices, jsonValue, METHODS, rawRequest } from '../api/raw-request.ts';
 import type { Action } from '../command.ts';
@@ -105,7 +105,7 @@ export const api = (): PetstoreCommand =>
     .option('-i, --include', 'print status and headers before the body')
     .sections({
       notes: `Use it for operations without a petstore command: GET /pets/{petId} (deprecated) and GET /store/orders. Rate limits,
-retries and exit codes work as in other commands; if a request may have been sent, only GET, HEAD and OPTIONS are
+retries and exit codes work as in other commands; if a request may have been processed, only GET, HEAD and OPTIONS are
 retried. A warning tells you if the
 response marks the operation as deprecated, sunset or unstable. On Windows, use --input rather than --data.`,
       output: `the body, byte for byte (indented on a terminal), even if the status is an error; with --json one JSON document:

@@ -110,7 +110,7 @@ function checkDirectory({ context }: Session, dir: string, variable: string): Ch
   const isShared = (path: string): boolean => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0;
   const shared = context.platform === 'win32' ? undefined : paths.find(isShared);
   if (shared === undefined) return ok(dir);
-  return warning(`other users can access ${shared}`, `run \`chmod -R go= ${quoteForShell(dir, context)}\``);
+  return warning(`other users can access "${shared}"`, `run \`chmod -R go= ${quoteForShell(dir, context)}\``);
 }
 
 /** @throws PetstoreError `usage` or `storage` if the server cannot be used */

@@ -183,7 +183,7 @@ test('a 201 with the id of an existing category, or with an id that another 201 
   expect(namesAt(it)).toEqual(['cat', 'cow', 'dog', 'old']);
 });
 
-test('a false 201 with the id that another category then gets ends the import', async () => {
+test('an import ends if another category gets the id of a false 201', async () => {
   const it = importOf(named('dog', 'cat', 'cow'), {}, 'next');
   expect(await stopOf(it, { concurrency: 1 })).toMatchObject({
     message: 'the service changed the name "dog" to "cat"',

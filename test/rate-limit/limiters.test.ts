@@ -15,7 +15,7 @@ interface Case {
   readonly atMost: number;
   /** True: `atMost` bounds the makespan relative to a client that only waits as stated, otherwise to the least time. */
   readonly waiting?: boolean;
-  /** The least time in milliseconds, if sending continuously does not find it. */
+  /** The minimum time in milliseconds, if `leastTime` cannot find it by sending continuously. */
   readonly leastMs?: number;
   readonly refusedShare?: number;
   readonly latencyMs?: readonly [number, number];

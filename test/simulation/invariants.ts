@@ -206,7 +206,7 @@ export class Invariants {
 
   // Checks the time until a request is allowed, whichever process received the responses.
   #checkUntil(process: SimulatedProcess, what: string, ms: number): void {
-    // If the clock was set after the head of the response that determined the time, the two clocks differ.
+    // If the machine's clock was set after the head of the response that determined `ms`, `ms` compares two clocks.
     const { machine, activeAt } = process;
     const determinedAt = Math.min(activeAt - LONGEST_BODY_MS, this.#rows.get(process)?.lastAt ?? activeAt);
     if (machine.setAt >= 0 && machine.setAt >= determinedAt) return;
