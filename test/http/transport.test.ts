@@ -254,7 +254,7 @@ test('a rejected proxy password is sent once, decoded, and never shown', async (
   const { url, requests } = await responding(head('407 No'));
   const { host } = new URL(url);
   const error = await sendThrough(`http://me:hun%40ter%2@${host}`).catch((thrown: Error) => thrown);
-  expect(error).toMatchObject({ message: `proxy ${host} rejected its user name or password (407)` });
+  expect(error).toMatchObject({ message: `proxy ${host} rejected the user name or password (407)` });
   const sent = `Basic ${Buffer.from('me:hun@ter%2').toString('base64')}`;
   expect(requests.map(({ headers }) => headers['proxy-authorization'])).toEqual([sent]);
   expect(JSON.stringify(error) + (error as Error).stack).not.toMatch(/hun(%40|@)ter/);
