@@ -17,7 +17,7 @@ export async function duplicatesAfterFaults(peers: readonly Peer[], startWorker:
   for (const peer of peers.filter((name) => name !== 'bottleneck')) {
     const counts: number[] = [];
     for (const fault of FAULTS) {
-      const service = { mode: 'fixed', limit: 1000, windowMs: 60_000, fault } as const;
+      const service = { mode: 'fixed', limit: 1000, windowMs: 2000, fault } as const;
       const race = { peer, service, requests: 5, processes: 1, workers: 1, perRequest: peer === 'curl' };
       const { duplicates } = await runRace(race, startWorker);
       counts.push(duplicates);
