@@ -5,7 +5,7 @@ import { RedisServer } from '../test/support/redis-server.ts';
 import { tempDir } from '../test/support/temp-dir.ts';
 import { delayingProxy } from './delaying-proxy.ts';
 import type { LimitServerOptions } from './limit-server.ts';
-import { referenceMs, startLimitServer } from './limit-server.ts';
+import { longestMs, referenceMs, startLimitServer } from './limit-server.ts';
 import type { StartWorker } from './limits-peers.ts';
 import { allReady, installPeers } from './limits-peers.ts';
 import { say } from './report.ts';
@@ -155,9 +155,8 @@ async function measure(row: Row, startWorker: StartWorker): Promise<string[]> {
   say(`| ${[row.name, ...figures, ...times].join(' | ')} |`);
   for (const warning of [...warnings].slice(0, 3)) say(`  ${warning}`);
   const bad = [...(row.tolerant ? [] : [seen.refused, seen.inside, failed]), row.tolerant ? 0 : duplicates];
-  // The guard and the resolution of Date cost up to two seconds in each window.
-  const most = reference * 1.03 + 2000 * Math.ceil(requests / limit);
-  const met = bad.every((figure) => figure === 0) && (!row.timed || 1000 * seconds <= most);
+  const isLate = row.timed && 1000 * seconds > longestMs(options, requests, reference);
+  const met = bad.every((figure) => figure === 0) && !isLate;
   return met ? [] : [row.name];
 }
 

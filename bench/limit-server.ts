@@ -178,3 +178,8 @@ export function referenceMs(service: LimitServerOptions, wanted: number, firstAt
   // A fixed window began before the first request; the others begin with it.
   return laterWindows * windowMs - (mode === 'fixed' ? (firstAt + skewMs) % windowMs : 0);
 }
+
+/** petstore's bound in milliseconds: the guard and the resolution of `Date` cost up to two seconds in each window. */
+export function longestMs({ limit }: LimitServerOptions, requests: number, reference: number): number {
+  return reference * 1.03 + 2000 * Math.ceil(requests / limit);
+}

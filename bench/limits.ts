@@ -1,5 +1,6 @@
 // The rate limit benchmark: compares petstore with other clients by refusals, requests during a wait, duplicates and time.
 
+import { longestMs } from './limit-server.ts';
 import { duplicatesAfterFaults } from './limits-faults.ts';
 import type { Peer, StartWorker } from './limits-peers.ts';
 import { installPeers, PEERS } from './limits-peers.ts';
@@ -88,9 +89,7 @@ function missesOf(scenario: Scenario, { race, seen, created, duplicates, makespa
     misses.push(`${name}: ${seen.inside} sent inside a wait`);
   if (duplicates > 0) misses.push(`${name}: ${duplicates} duplicates`);
   if (created !== possible) misses.push(`${name}: ${created} of ${possible} created`);
-  // The guard and the resolution of Date cost up to two seconds in each window.
-  const windows = Math.ceil(race.requests / race.service.limit);
-  const late = !scenario.foreign && makespanMs > referenceMs * 1.03 + 2000 * windows;
+  const late = !scenario.foreign && makespanMs > longestMs(race.service, race.requests, referenceMs);
   if (late) misses.push(`${name}: ${makespanMs} ms, reference ${referenceMs} ms`);
   return misses;
 }
