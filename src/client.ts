@@ -3,9 +3,6 @@ import { homedir } from 'node:os';
 import { changedNameWarning, createApi } from './api/categories.ts';
 import { checkedRequest, deprecationNotices, jsonValue } from './api/raw-request.ts';
 import type { Category, NewCategory } from './api/types.ts';
-import type { StateServer } from './append-log/state-server.ts';
-import { parseStateUrl } from './append-log/state-url.ts';
-import { checkOptions, checkPath } from './check-options.ts';
 import type { ApiResponse, CallOptions, Client, ClientOptions, RequestOptions, Wait } from './client-types.ts';
 import { MAX_TIMER_MS, systemClock } from './clock.ts';
 import type { ErrorKind } from './error-kind.ts';
@@ -15,13 +12,16 @@ import { HttpClient } from './http/http-client.ts';
 import { proxyVariable } from './http/proxy.ts';
 import { createTransport } from './http/transport.ts';
 import type { HttpClientOptions, HttpRequest } from './http/types.ts';
-import { toPlainJson } from './json.ts';
-import { checkBaseUrl, checkKey } from './profiles/credential-rules.ts';
-import { stateDir } from './profiles/paths.ts';
 import { Ledger } from './rate-limit/ledger.ts';
 import type { Quota, QuotaWindow } from './rate-limit/quota.ts';
-import { Redactor } from './redact.ts';
 import { inMemoryUrls } from './sandbox/in-memory.ts';
+import { checkOptions, checkPath } from './settings/check-options.ts';
+import { checkBaseUrl, checkKey } from './settings/credential-rules.ts';
+import { stateDir } from './settings/paths.ts';
+import type { StateServer } from './shared-log/state-server.ts';
+import { parseStateUrl } from './shared-log/state-url.ts';
+import { toPlainJson } from './text/json.ts';
+import { Redactor } from './text/redact.ts';
 import { VERSION } from './version.ts';
 
 export type {
@@ -142,7 +142,7 @@ function openService(
   let opened: Promise<HttpClient> | undefined;
   const open = async (): Promise<HttpClient> => {
     if (connection) {
-      const { StateServer } = await import('./append-log/state-server.ts');
+      const { StateServer } = await import('./shared-log/state-server.ts');
       const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');
       server = new StateServer({ connection, clock, onOutage: onWarning });
       await ledger.close();

@@ -1,8 +1,8 @@
 // The program's errors; the kind of an error determines its exit code. Other thrown values are converted to them.
 import { getSystemErrorMap } from 'node:util';
+import { EXIT_CODES } from './cli/reference.ts';
 import type { ErrorKind } from './error-kind.ts';
-import { escapeControls } from './escape.ts';
-import { EXIT_CODES } from './reference.ts';
+import { escapeControls } from './text/escape.ts';
 
 /** @internal An error in an input file; `row` counts data rows from 1. */
 export interface Problem {

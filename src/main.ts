@@ -2,12 +2,12 @@
 import { homedir, tmpdir } from 'node:os';
 import { addAbortSignal } from 'node:stream';
 import { isatty } from 'node:tty';
+import type { Context, Input, Output } from './cli/context.ts';
+import { toEnvironment } from './cli/context.ts';
+import { EXIT_CODES } from './cli/reference.ts';
 import { systemClock } from './clock.ts';
-import type { Context, Input, Output } from './context.ts';
-import { toEnvironment } from './context.ts';
 import { PetstoreError, systemError } from './errors.ts';
-import { Redactor } from './redact.ts';
-import { EXIT_CODES } from './reference.ts';
+import { Redactor } from './text/redact.ts';
 import { VERSION } from './version.ts';
 
 /** Time that a command has to report after a signal: it may wait 2 s for a response and 5 s for a state server. */
@@ -127,7 +127,7 @@ async function perform(context: Context): Promise<number> {
     // Otherwise, `run` tries again and reports the error.
     if (written !== 'failed') return 0;
   }
-  const { run } = await import('./program.ts');
+  const { run } = await import('./cli/program.ts');
   return run(context);
 }
 

@@ -1,10 +1,10 @@
 // The category operations, list and create; every response is checked (docs/service.md, operations).
 import type { Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
-import { escapeControls } from '../escape.ts';
 import type { HttpClient } from '../http/http-client.ts';
 import { responseError, unknownOutcomeError } from '../http/request-errors.ts';
 import type { HttpRequest, HttpResponse } from '../http/types.ts';
+import { escapeControls } from '../text/escape.ts';
 import { decodeCreated, decodeList, hasNextPage } from './decode.ts';
 import type { Category, NewCategory } from './types.ts';
 

@@ -3,7 +3,7 @@ import type { Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { CHECK_URL } from '../http/request-errors.ts';
 import type { HttpResponse } from '../http/types.ts';
-import { parseJson } from '../json.ts';
+import { parseJson } from '../text/json.ts';
 import type { Category } from './types.ts';
 
 const INT64_MIN = -(2n ** 63n);

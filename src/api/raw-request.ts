@@ -1,10 +1,11 @@
 // Raw requests, for `petstore api` and the client library's `request`: any method, path and JSON body.
-import { invalidValueError } from '../check-options.ts';
+
 import { PetstoreError } from '../errors.ts';
-import { escapeControls } from '../escape.ts';
-import { formatChoices } from '../format.ts';
 import type { HttpHeaders, HttpRequest } from '../http/types.ts';
-import { parseJson, stringifyJson } from '../json.ts';
+import { invalidValueError } from '../settings/check-options.ts';
+import { escapeControls } from '../text/escape.ts';
+import { formatChoices } from '../text/format.ts';
+import { parseJson, stringifyJson } from '../text/json.ts';
 
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 

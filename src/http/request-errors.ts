@@ -1,9 +1,9 @@
 // The errors of requests: limits, failures of the transport, and responses that are not a success (docs/cli.md, exit codes).
 import type { ErrorDetails, Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
-import { escapeControls } from '../escape.ts';
-import { formatDuration, formatTime } from '../format.ts';
-import { parseJson } from '../json.ts';
+import { escapeControls } from '../text/escape.ts';
+import { formatDuration, formatTime } from '../text/format.ts';
+import { parseJson } from '../text/json.ts';
 import { retryAfterMs } from './rate-limit-headers.ts';
 import { statusTraits } from './retry.ts';
 import type { HttpRequest, HttpResponse, RequestLimits, TransportError } from './types.ts';

@@ -1,7 +1,7 @@
 // Prints each attempt for --verbose: request, response, headers and duration, but no keys or query values.
 import type { Clock } from '../clock.ts';
-import { escapeControls } from '../escape.ts';
-import { formatCount } from '../format.ts';
+import { escapeControls } from '../text/escape.ts';
+import { formatCount } from '../text/format.ts';
 import type { HttpHeaders, HttpResponse, Transport } from './types.ts';
 import { TransportError } from './types.ts';
 

@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { buildConnector, Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
-import { formatDuration } from '../format.ts';
+import { formatDuration } from '../text/format.ts';
 import { proxyFor } from './proxy.ts';
 import { toTransportError } from './transport-errors.ts';
 import type { HttpHeaders, HttpRequest, HttpResponse, ResponseHead, Transport, TransportErrorReason } from './types.ts';

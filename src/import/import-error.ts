@@ -1,7 +1,7 @@
 // The errors of an import, and which of them determines its exit code. Pure.
 import { PetstoreError } from '../errors.ts';
-import { formatCount, formatNumber } from '../format.ts';
 import { statusTraits } from '../http/retry.ts';
+import { formatCount, formatNumber } from '../text/format.ts';
 import type { ImportDocument } from './results.ts';
 import { quoted } from './row-validator.ts';
 

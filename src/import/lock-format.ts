@@ -1,7 +1,7 @@
 // The records of a lock, and the state to which they reduce. An unknown record is ignored: another program or version has written it.
-import type { LogFormat } from '../append-log/log.ts';
-import { isObject, tryParseJson } from '../append-log/log.ts';
-import type { ProcessRef } from '../append-log/process-liveness.ts';
+import type { LogFormat } from '../shared-log/log.ts';
+import { isObject, tryParseJson } from '../shared-log/log.ts';
+import type { ProcessRef } from '../shared-log/process-liveness.ts';
 
 /** Part of the lock's name, so that no version reads the records of another one. */
 export const LOCK_VERSION = 2;

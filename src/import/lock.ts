@@ -2,14 +2,14 @@
 // process the creates of this run and of earlier ones. Each record contains the drain that is left at its time.
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { FileLog } from '../append-log/file-log.ts';
-import type { Log } from '../append-log/log.ts';
-import { mkdirAndPrune, RETENTION_MS } from '../append-log/mkdirp.ts';
-import type { ProcessRef } from '../append-log/process-liveness.ts';
-import { currentProcess, livenessOf } from '../append-log/process-liveness.ts';
-import type { StateServer } from '../append-log/state-server.ts';
 import type { Clock } from '../clock.ts';
 import { isSystemError, PetstoreError, storageError } from '../errors.ts';
+import { mkdirAndPrune, RETENTION_MS } from '../settings/mkdirp.ts';
+import { FileLog } from '../shared-log/file-log.ts';
+import type { Log } from '../shared-log/log.ts';
+import type { ProcessRef } from '../shared-log/process-liveness.ts';
+import { currentProcess, livenessOf } from '../shared-log/process-liveness.ts';
+import type { StateServer } from '../shared-log/state-server.ts';
 import type { Pause } from './list.ts';
 import type { LockState } from './lock-format.ts';
 import { LOCK_VERSION, lockFormat, revisionOf } from './lock-format.ts';
@@ -213,7 +213,7 @@ export async function openLock(identity: string, { server, stateDir, clock }: Lo
   const processes = { process: currentProcess(), livenessOf };
   const hash = createHash('sha256').update(identity).digest('hex').slice(0, 32);
   if (server) {
-    const { StreamLog } = await import('../append-log/stream-log.ts');
+    const { StreamLog } = await import('../shared-log/stream-log.ts');
     const key = `petstore:{${hash}}:import-${LOCK_VERSION}`;
     const limits = { ttlMs: RETENTION_MS, rotateAt: ROTATE_AT_RECORDS, freshMs: CONFIRMED_WITHIN_MS };
     const log = new StreamLog(lockFormat, { server, key, clock, ...limits });

@@ -2,8 +2,8 @@
 import type { NewCategory } from '../api/types.ts';
 import type { Problem } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
-import { escapeControls } from '../escape.ts';
-import { formatCount, formatNumber } from '../format.ts';
+import { escapeControls } from '../text/escape.ts';
+import { formatCount, formatNumber } from '../text/format.ts';
 
 /** `id` is accepted because `categories list` prints it, but it is never sent. */
 const KNOWN_FIELDS = new Set(['id', 'name', 'description']);

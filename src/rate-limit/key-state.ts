@@ -1,5 +1,5 @@
 // The state of one key, which all processes share. It is plain JSON and its own snapshot.
-import type { ProcessRef } from '../append-log/process-liveness.ts';
+import type { ProcessRef } from '../shared-log/process-liveness.ts';
 import type { BlockReason } from './ledger-record.ts';
 
 export interface Ticket {

@@ -1,6 +1,6 @@
 // The ledger's records as lines of JSON. An unknown record is ignored.
-import type { LogFormat } from '../append-log/log.ts';
-import { isObject, tryParseJson } from '../append-log/log.ts';
+import type { LogFormat } from '../shared-log/log.ts';
+import { isObject, tryParseJson } from '../shared-log/log.ts';
 import type { KeyState } from './key-state.ts';
 import { initialState } from './key-state.ts';
 import type { LedgerRecord } from './ledger-record.ts';

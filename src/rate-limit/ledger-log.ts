@@ -1,8 +1,9 @@
 // The log of a ledger: on the state server if there is one, otherwise on this machine. If the server fails, records go to this
 // machine's log until the server accepts one again. At each change, the rest of a block is copied to the other log.
-import type { Log } from '../append-log/log.ts';
-import type { StreamLog } from '../append-log/stream-log.ts';
+
 import type { Clock } from '../clock.ts';
+import type { Log } from '../shared-log/log.ts';
+import type { StreamLog } from '../shared-log/stream-log.ts';
 import type { KeyState } from './key-state.ts';
 import { activeBlock } from './key-state.ts';
 import type { LedgerEvent } from './ledger-record.ts';

@@ -1,5 +1,5 @@
 // The records of the ledger.
-import type { ProcessRef } from '../append-log/process-liveness.ts';
+import type { ProcessRef } from '../shared-log/process-liveness.ts';
 
 /** The origin of the end of a block: a header of the refusal, or the backoff. */
 export type BlockReason = 'retry_after' | 'reset' | 'backoff';

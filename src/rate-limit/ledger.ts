@@ -1,7 +1,7 @@
 // The ledger of one key (docs/rate-limits.md): grants tickets and records responses in a log that all its processes share.
 import { randomBytes } from 'node:crypto';
-import type { ProcessRef } from '../append-log/process-liveness.ts';
-import { currentProcess, livenessOf } from '../append-log/process-liveness.ts';
+import type { ProcessRef } from '../shared-log/process-liveness.ts';
+import { currentProcess, livenessOf } from '../shared-log/process-liveness.ts';
 import type { Admission, Denied } from './admission.ts';
 import { admit, isStillGranted, PENDING } from './admission.ts';
 import type { LedgerLogOptions } from './ledger-log.ts';

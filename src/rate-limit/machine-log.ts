@@ -2,12 +2,12 @@
 // cannot be used.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { FileLog } from '../append-log/file-log.ts';
-import type { Log } from '../append-log/log.ts';
-import { MemoryLog } from '../append-log/log.ts';
-import { mkdirAndPrune } from '../append-log/mkdirp.ts';
-import type { LogFs } from '../append-log/segments.ts';
 import { isSystemError, PetstoreError, systemReason } from '../errors.ts';
+import { mkdirAndPrune } from '../settings/mkdirp.ts';
+import { FileLog } from '../shared-log/file-log.ts';
+import type { Log } from '../shared-log/log.ts';
+import { MemoryLog } from '../shared-log/log.ts';
+import type { LogFs } from '../shared-log/segments.ts';
 import type { KeyState } from './key-state.ts';
 import { ledgerFormat } from './ledger-format.ts';
 import { LEDGER_VERSION } from './rules.ts';

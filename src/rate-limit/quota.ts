@@ -1,5 +1,5 @@
 // The rate limit of a key: as programs read it, `petstore quota --json` and `client.quota()`, and as the quota line.
-import { formatDuration, formatRemaining } from '../format.ts';
+import { formatDuration, formatRemaining } from '../text/format.ts';
 import { admit } from './admission.ts';
 import type { KeyState, Window } from './key-state.ts';
 import { activeBlock } from './key-state.ts';

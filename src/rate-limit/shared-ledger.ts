@@ -1,7 +1,7 @@
 // The ledger of several machines, in a log on the state server (docs/fleet.md).
-import { RETENTION_MS } from '../append-log/mkdirp.ts';
-import type { StateServer } from '../append-log/state-server.ts';
-import { StreamLog } from '../append-log/stream-log.ts';
+import { RETENTION_MS } from '../settings/mkdirp.ts';
+import type { StateServer } from '../shared-log/state-server.ts';
+import { StreamLog } from '../shared-log/stream-log.ts';
 import type { LedgerOptions } from './ledger.ts';
 import { Ledger } from './ledger.ts';
 import { ledgerFormat } from './ledger-format.ts';

@@ -1,6 +1,6 @@
 // Injected faults: their kinds, their notation, and the draw for each request.
-import { invalidValueError } from '../check-options.ts';
-import { parseDuration } from '../format.ts';
+import { invalidValueError } from '../settings/check-options.ts';
+import { parseDuration } from '../text/format.ts';
 
 /** 500, 503 and reset happen before the operation runs, the others after it. */
 export const FAULT_KINDS = ['latency', '500', '503', 'reset', 'lost-response', 'truncate', 'garbage'] as const;

@@ -1,6 +1,6 @@
 // Rate limits per key, by plan. Pure, except that the decision about a request updates the usage of its key.
-import { invalidValueError } from '../check-options.ts';
-import { parseDuration } from '../format.ts';
+import { invalidValueError } from '../settings/check-options.ts';
+import { parseDuration } from '../text/format.ts';
 
 export interface RateLimit {
   readonly count: number;

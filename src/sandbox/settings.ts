@@ -1,8 +1,8 @@
 // The settings of a sandbox, from the options of `petstore sandbox` or of `startSandbox`.
 import { randomInt } from 'node:crypto';
-import { checkPath, checkWholeNumber, invalidValueError } from '../check-options.ts';
 import { PetstoreError } from '../errors.ts';
-import { formatChoices } from '../format.ts';
+import { checkPath, checkWholeNumber, invalidValueError } from '../settings/check-options.ts';
+import { formatChoices } from '../text/format.ts';
 import { parseFault } from './faults.ts';
 import { PLANS, parseLimit } from './limiter.ts';
 

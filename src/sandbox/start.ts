@@ -1,7 +1,8 @@
 // The sandbox for tests: `import { startSandbox } from 'petstore-cli/sandbox'`.
 /// <reference lib="esnext.disposable" preserve="true" />
-import { checkOptions } from '../check-options.ts';
+
 import { systemClock } from '../clock.ts';
+import { checkOptions } from '../settings/check-options.ts';
 import { startServer } from './server.ts';
 import { SANDBOX_OPTIONS } from './settings.ts';
 

@@ -1,9 +1,9 @@
 // The data of a sandbox: a reducer over a log that all processes with the same data share. The reducer assigns the ids.
 import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { FileLog } from '../append-log/file-log.ts';
-import type { LogFormat } from '../append-log/log.ts';
-import { MemoryLog } from '../append-log/log.ts';
+import { FileLog } from '../shared-log/file-log.ts';
+import type { LogFormat } from '../shared-log/log.ts';
+import { MemoryLog } from '../shared-log/log.ts';
 import type { KeyUsage, QuotaStatus, RateLimit } from './limiter.ts';
 import { admitRequest, newKeyUsage, quotaStatus } from './limiter.ts';
 

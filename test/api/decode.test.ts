@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { decodeCreated, decodeList, hasNextPage } from '../../src/api/decode.ts';
 import type { HttpResponse } from '../../src/http/types.ts';
-import { stringifyJson } from '../../src/json.ts';
+import { stringifyJson } from '../../src/text/json.ts';
 
 const response = (body: string | Uint8Array, headers = {}): HttpResponse => {
   return { status: 200, headers, body: Buffer.from(body), receivedAt: 0, sentAt: 0 };

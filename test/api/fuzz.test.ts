@@ -6,7 +6,7 @@ import { pathBelowBase } from '../../src/api/raw-request.ts';
 import type { PetstoreError } from '../../src/errors.ts';
 import type { HttpClient } from '../../src/http/http-client.ts';
 import type { HttpResponse } from '../../src/http/types.ts';
-import { stringifyJson } from '../../src/json.ts';
+import { stringifyJson } from '../../src/text/json.ts';
 import { mutated } from '../support/mutations.ts';
 
 const LIST = JSON.stringify([

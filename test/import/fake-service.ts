@@ -1,14 +1,14 @@
 // A service that loses, delays and alters creates, in memory, and imports into it in virtual time.
 import type { Api } from '../../src/api/categories.ts';
 import type { Category, NewCategory } from '../../src/api/types.ts';
-import type { Log } from '../../src/append-log/log.ts';
-import { MemoryLog } from '../../src/append-log/log.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { HEARTBEAT_MS, Lock } from '../../src/import/lock.ts';
 import type { LockState } from '../../src/import/lock-format.ts';
 import { lockFormat } from '../../src/import/lock-format.ts';
 import type { RunOptions, RunResult } from '../../src/import/run.ts';
 import { runImport } from '../../src/import/run.ts';
+import type { Log } from '../../src/shared-log/log.ts';
+import { MemoryLog } from '../../src/shared-log/log.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 /** The timeout of each create; only a create that hangs lasts that long. */

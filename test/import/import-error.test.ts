@@ -1,10 +1,10 @@
 // The end of an import: exit code, message and hint.
 import { expect, test } from 'vitest';
+import { completeHint } from '../../src/cli/report-error.ts';
 import type { ErrorKind } from '../../src/error-kind.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { classifyError, importError, incompleteListError } from '../../src/import/import-error.ts';
 import type { ImportDocument } from '../../src/import/results.ts';
-import { completeHint } from '../../src/report-error.ts';
 import { world } from '../support/world.ts';
 
 const DOCUMENT: ImportDocument = {

@@ -2,14 +2,14 @@
 import { readdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { MemoryLog } from '../../src/append-log/log.ts';
-import { StateServer } from '../../src/append-log/state-server.ts';
-import { parseStateUrl } from '../../src/append-log/state-url.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { LockOptions } from '../../src/import/lock.ts';
 import { Lock, openLock } from '../../src/import/lock.ts';
 import type { LockState } from '../../src/import/lock-format.ts';
 import { lockFormat } from '../../src/import/lock-format.ts';
+import { MemoryLog } from '../../src/shared-log/log.ts';
+import { StateServer } from '../../src/shared-log/state-server.ts';
+import { parseStateUrl } from '../../src/shared-log/state-url.ts';
 import { hasModes } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';

@@ -1,9 +1,9 @@
 // The machine formats of `categories list` are imported unchanged.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { listView } from '../../src/commands/categories/list.ts';
-import { readRows } from '../../src/import/rows.ts';
-import { loadRenderer } from '../../src/output/render.ts';
+import { listView } from '../../src/cli/commands/categories/list.ts';
+import { loadRenderer } from '../../src/cli/output/render.ts';
+import { readRows } from '../../src/cli/rows/rows.ts';
 import { world } from '../support/world.ts';
 
 const anyText = fc.string({

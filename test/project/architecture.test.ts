@@ -10,22 +10,23 @@ const texts = readdirSync(root, { recursive: true, encoding: 'utf8' })
 
 // From top to bottom: a unit imports only units of later layers.
 const LAYERS = `main.ts
-program.ts
-commands
-usage-error.ts
+cli/program.ts
+cli/commands
+cli/usage-error.ts
 client.ts
-command.ts
-session.ts
-report-error.ts progress.ts
+cli/command.ts
+cli/session.ts
+cli/report-error.ts cli/progress.ts
+cli/rows
 import
 api
 http
-rate-limit profiles output sandbox
-append-log check-options.ts client-types.ts clock.ts did-you-mean.ts error-kind.ts errors.ts escape.ts format.ts global-options.ts context.ts json.ts redact.ts reference.ts shell-quote.ts version.ts`
+rate-limit cli/profiles cli/output sandbox
+shared-log settings text client-types.ts clock.ts error-kind.ts errors.ts version.ts cli/global-options.ts cli/context.ts cli/reference.ts cli/shell-quote.ts`
   .split('\n')
   .map((layer) => layer.split(' '));
 
-const unitOf = (file: string): string => file.split('/')[0] ?? file;
+const unitOf = (file: string): string => /^(?:cli\/)?[^/]+/.exec(file)?.[0] ?? file;
 const levelOf = (file: string): number => LAYERS.findIndex((units) => units.includes(unitOf(file)));
 
 test('every source file is in a layer and imports only lower layers, except for types and imports within the lowest layer', () => {
@@ -39,7 +40,7 @@ test('every source file is in a layer and imports only lower layers, except for 
       if (from < at || unitOf(file) === unitOf(to)) continue;
       // Units of the lowest layer may import each other; lower layers may import types of the session and commands.
       if (from === LAYERS.length - 1 && at === from) continue;
-      if (isType && (at >= levelOf('session.ts') || to.startsWith('commands/'))) continue;
+      if (isType && (at >= levelOf('cli/session.ts') || to.startsWith('cli/commands/'))) continue;
       wrong.push(`${file} -> ${to}`);
     }
   }

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ENVIRONMENT, GLOBAL_OPTIONS } from '../../src/reference.ts';
+import { ENVIRONMENT, GLOBAL_OPTIONS } from '../../src/cli/reference.ts';
 import { BIN } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

@@ -4,9 +4,9 @@ import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { withChecksum } from '../../src/append-log/log.ts';
 import { seededRandom } from '../../src/sandbox/faults.ts';
 import { Store } from '../../src/sandbox/store.ts';
+import { withChecksum } from '../../src/shared-log/log.ts';
 import { place, until } from '../support/processes.ts';
 import { start } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -14,7 +14,7 @@ const PACKAGES = {
 };
 const MODULES = {
   'src/http/transport.ts': replaced('transport'),
-  'src/append-log/process-liveness.ts': replaced('process-liveness'),
+  'src/shared-log/process-liveness.ts': replaced('process-liveness'),
 };
 /** Smaller sizes, so that logs rotate in short worlds, and longer pauses of processes that wait for each other. */
 const LIMITS = {

@@ -5,7 +5,7 @@ import { KINDS } from './faults.ts';
 import type { Simulator } from './simulator.ts';
 import { loadSimulator } from './simulator.ts';
 
-/** Of the defects planted in `src/append-log`, 97 and 180 detect two that 1 to 78 do not: drafts read as segments, stale streams. */
+/** Of the defects planted in `src/shared-log`, 97 and 180 detect two that 1 to 78 do not: drafts read as segments, stale streams. */
 const SEEDS = [...Array.from({ length: 78 }, (_, at) => at + 1), 97, 180];
 
 let simulator: Simulator;

@@ -1,4 +1,4 @@
-// A Valkey server in memory that runs the two scripts of src/append-log/stream-log.ts. It can go down, hang and lose its data.
+// A Valkey server in memory that runs the two scripts of src/shared-log/stream-log.ts. It can go down, hang and lose its data.
 import { createHash } from 'node:crypto';
 import type { Scheduler } from './scheduler.ts';
 import { EPOCH } from './scheduler.ts';

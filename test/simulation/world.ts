@@ -1,10 +1,10 @@
 // One world from one seed: machines, users, a service and faults.
 import { join } from 'node:path';
-import type { Context } from '../../src/context.ts';
+import type { Context } from '../../src/cli/context.ts';
+import { run as runProgram } from '../../src/cli/program.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import { run as runProgram } from '../../src/program.ts';
-import { Redactor } from '../../src/redact.ts';
 import { seededRandom } from '../../src/sandbox/faults.ts';
+import { Redactor } from '../../src/text/redact.ts';
 import { formatDisks, root } from './disks.ts';
 import { Expectations } from './expectations.ts';
 import type { Cause } from './faults.ts';

@@ -5,7 +5,7 @@ import { buildSync } from 'esbuild';
 import { tempDir } from './temp-dir.ts';
 
 /**
- * @param entry relative to the project, for example `src/append-log/log.ts`
+ * @param entry relative to the project, for example `src/shared-log/log.ts`
  * @returns the file URL of a bundled `.cjs` with the same exports
  */
 export function compile(entry: string): string {

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import { openConfStore } from '../../src/profiles/conf-store.ts';
+import { openConfStore } from '../../src/cli/profiles/conf-store.ts';
 import type { Outcome, Place } from './processes.ts';
 import { ended, place, runProgram, startProgram } from './processes.ts';
 import type { Step, TerminalOptions, TerminalOutcome } from './terminal.ts';

@@ -2,11 +2,11 @@
 import { join } from 'node:path';
 import { WriteStream } from 'node:tty';
 import { onTestFinished } from 'vitest';
+import type { Context, Output } from '../../src/cli/context.ts';
+import { run } from '../../src/cli/program.ts';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
-import type { Context, Output } from '../../src/context.ts';
-import { run } from '../../src/program.ts';
-import { Redactor } from '../../src/redact.ts';
+import { Redactor } from '../../src/text/redact.ts';
 import type { FakeResponse, ReceivedRequest } from './http-fake.ts';
 import { startHttpFake } from './http-fake.ts';
 import { tempDir } from './temp-dir.ts';

@@ -1,5 +1,5 @@
 // The liveness of the world's processes: a pid identifies a process on its own host only.
-import type { ProcessRef } from '../../../src/append-log/process-liveness.ts';
+import type { ProcessRef } from '../../../src/shared-log/process-liveness.ts';
 import { callingProcess, surroundings } from './world.ts';
 
 export type { ProcessRef };

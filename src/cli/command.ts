@@ -1,0 +1,144 @@
+// Runs a command's action: opens the session, and prints the result and the quota line.
+import type { Argument, Option } from 'commander';
+import { Command } from 'commander';
+import type { ErrorKind } from '../error-kind.ts';
+import { PetstoreError, rephrase } from '../errors.ts';
+import { invalidValueError } from '../settings/check-options.ts';
+import { formatChoices } from '../text/format.ts';
+import type { Context } from './context.ts';
+import { checkGlobalOptions } from './global-options.ts';
+import { loadRenderer } from './output/render.ts';
+import type { View } from './output/view.ts';
+import type { Credentials } from './profiles/credentials.ts';
+import { Session } from './session.ts';
+
+/** The sections of a command's help below its options. A line break within a paragraph counts as a space. */
+interface HelpSections {
+  readonly notes?: string;
+  readonly output?: string;
+  /** The kinds of error whose exit codes are listed. */
+  readonly exitCodes?: readonly ErrorKind[];
+  /** Command lines; a comment starts with two spaces and a `#`. */
+  readonly examples: readonly string[];
+}
+
+/** The parser of a repeatable option. */
+export function collectValues(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, value];
+}
+
+/** Permits only some values of an option or argument. */
+export function withChoices<T extends Option | Argument>(target: T, choices: readonly string[]): T {
+  const name = 'long' in target ? target.long : target.name().toUpperCase();
+  target.choices(choices).argParser((text: string) => {
+    if (choices.includes(text)) return text;
+    throw invalidValueError(text, String(name), `use ${formatChoices(choices)}`);
+  });
+  return target;
+}
+
+/** A command whose help has more sections than commander's. */
+export class PetstoreCommand extends Command {
+  helpSections: HelpSections = { examples: [] };
+
+  sections(sections: HelpSections): this {
+    this.helpSections = sections;
+    return this;
+  }
+}
+
+/** The root command; subcommands get the process's Context from it. */
+export class Program extends PetstoreCommand {
+  readonly context: Context;
+
+  constructor(context: Context) {
+    super('petstore');
+    this.context = context;
+  }
+}
+
+export function rootOf(command: Command): Program {
+  return command.parent ? rootOf(command.parent) : (command as Program);
+}
+
+/** The full name of a command, for example `petstore categories list`. */
+export function commandPath(command: Command): string {
+  return command.parent ? `${commandPath(command.parent)} ${command.name()}` : command.name();
+}
+
+/** The command that the words name, and the words after it; words after `help` name a command, too. */
+export function findCommand(root: Command, words: readonly string[]): { command: Command; rest: readonly string[] } {
+  let command = root;
+  let rest = words[0] === 'help' ? words.slice(1) : words;
+  for (const word of rest) {
+    const child = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
+    if (!child) break;
+    command = child;
+    rest = rest.slice(1);
+  }
+  return { command, rest };
+}
+
+/** A command's function and the view that prints the returned data; the function itself never prints. */
+export interface Action<Options, Data> {
+  readonly view: View<Data>;
+  /** @param options under commander's names; a switch that was not given is absent */
+  run(session: Session, options: Options, ...args: string[]): Promise<Data>;
+}
+
+/** Returns a handler for `Command.action`, which loads the command's code when it runs. */
+export function actionHandler<Options, Data>(load: (command: Command) => Promise<Action<Options, Data>>) {
+  return async function handle(this: Command): Promise<void> {
+    const program = rootOf(this);
+    const { context } = program;
+    const startedAt = context.clock.now();
+    const session = new Session(context, checkGlobalOptions(program.opts(), context.env));
+    const { view, run } = await load(this);
+    // Load the printer first: a create must not be sent if its result cannot be printed.
+    const print = await loadPrinter(session, view);
+    let failure: unknown;
+    try {
+      const given = this.processedArgs.flat();
+      const data = await run(session, this.opts() as Options, ...given).finally(() => session.progress.stop());
+      const change = view.change?.(data);
+      await print(data).catch((error: unknown) => {
+        if (!(error instanceof PetstoreError) || !change) throw error;
+        throw rephrase(error, `${error.message}; ${change}`);
+      });
+      if (change && context.stdout.isClosed) await session.warn(`the output was closed; ${change}`);
+      failure = await session.explain(view.failure?.(data));
+    } catch (error) {
+      failure = await session.explain(error);
+    }
+    await printQuotaLine(session, startedAt, failure);
+    if (failure !== undefined) throw failure;
+  };
+}
+
+export async function loadPrinter<Data>({ context, options }: Session, view: View<Data>) {
+  const render = await loadRenderer(view, context, options);
+  return async (data: Data): Promise<void> => {
+    for (const piece of render(data)) await context.stdout.write(piece);
+  };
+}
+
+// Prints the quota only if this command received a response; `petstore quota` shows older values.
+async function printQuotaLine(session: Session, startedAt: number, failure: unknown): Promise<void> {
+  const { options, context } = session;
+  // The line would overwrite the screen of a pager; after a 401, it would describe an invalid key.
+  const isPaged = context.stderr.isTTY && !context.stdout.isTTY;
+  const isRejected = failure instanceof PetstoreError && failure.kind === 'auth';
+  const service = session.services.at(-1);
+  if (options.json || options.quiet || isPaged || isRejected) return;
+  if (!service || !(await service.httpClient.ifOpened())) return;
+  const quota = (await service.ledger()).quota();
+  if (quota.updatedAt === null || quota.updatedAt < startedAt) return;
+  const { formatQuotaLine } = await import('../rate-limit/quota.ts');
+  const line = formatQuotaLine(quota, context.clock.now(), profileIn(service.credentials));
+  if (line !== undefined) await session.notice(line);
+}
+
+// A profile is named only if its own URL was used.
+function profileIn({ urlSource, profile }: Credentials): string | undefined {
+  return urlSource === 'environment' ? undefined : profile;
+}

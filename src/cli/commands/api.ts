@@ -1,0 +1,127 @@
+// `petstore api METHOD PATH`: one raw request, with the rate limits, retries and exit codes of other commands.
+import { Argument, Option } from 'commander';
+import { deprecationNotices, jsonValue, METHODS, rawRequest } from '../../api/raw-request.ts';
+import { PetstoreError, rephrase } from '../../errors.ts';
+import { responseError } from '../../http/request-errors.ts';
+import type { HttpRequest, HttpResponse } from '../../http/types.ts';
+import { escapeControls } from '../../text/escape.ts';
+import { parseJson, stringifyJson } from '../../text/json.ts';
+import type { Action } from '../command.ts';
+import { actionHandler, PetstoreCommand, withChoices } from '../command.ts';
+import type { Context } from '../context.ts';
+import { CHANGE_ERRORS } from '../reference.ts';
+import type { Session } from '../session.ts';
+import { quoteForShell } from '../shell-quote.ts';
+
+interface ApiOptions {
+  readonly data?: string;
+  readonly input?: string;
+  readonly include?: true;
+}
+
+interface RawResponse {
+  readonly safe: boolean;
+  readonly response: HttpResponse;
+  readonly include: boolean;
+  /** The error for the status; undefined for a success. */
+  readonly failure: PetstoreError | undefined;
+}
+
+const callAction: Action<ApiOptions, RawResponse> = {
+  async run(session, options, method = '', path = '') {
+    const request = rawRequest(method, path, await readBody(session, options), '--data and --input');
+    const response = await (await session.httpClient()).send(request);
+    const { status, headers } = response;
+    for (const notice of deprecationNotices(request.method, request.path, headers)) await session.warn(notice);
+    const failure = status < 200 || status > 299 ? rawResponseError(request, response) : undefined;
+    return { safe: request.safe, response, include: options.include === true, failure };
+  },
+  view: {
+    failure: ({ failure }) => failure,
+    change: ({ safe, response }) =>
+      safe ? undefined : `the request was sent; the response has status ${response.status}`,
+    json: ({ response: { status, headers, body }, include }) =>
+      include ? { status, headers, body: jsonValue(body) } : jsonValue(body),
+    bytes: (raw) => Buffer.concat([Buffer.from(head(raw)), raw.response.body]),
+    text: (raw) => {
+      const json = jsonValue(raw.response.body);
+      const isText = json === null || typeof json === 'string';
+      const body = isText ? new TextDecoder().decode(raw.response.body) : stringifyJson(json, 2);
+      const text = escapeControls(head(raw).replaceAll('\r', '') + body, '\n\t');
+      return [text === '' || text.endsWith('\n') ? text : `${text}\n`];
+    },
+  },
+};
+
+function rawResponseError(request: HttpRequest, response: HttpResponse): PetstoreError {
+  const failure = responseError(request, response);
+  const { message } = failure;
+  if (response.status === 404 && request.path.startsWith('/v1/'))
+    return rephrase(failure, message, { hint: 'omit /v1, since the base URL ends in it' });
+  if (response.status === 415 && request.body === undefined)
+    return rephrase(failure, message, { hint: 'pass a JSON body with --data' });
+  return failure;
+}
+
+// The body is sent as application/json, so anything else is rejected.
+async function readBody({ context }: Session, { data, input }: ApiOptions): Promise<Uint8Array | undefined> {
+  if (data !== undefined) return checkJson(Buffer.from(data), '--data', dataHint(data, context));
+  if (input === undefined) return undefined;
+  const { readInputFile } = await import('../rows/rows.ts');
+  const { bytes } = await readInputFile(input, context);
+  return checkJson(bytes, input === '-' ? 'stdin' : '--input', 'use a JSON document such as {"name":"dog"}');
+}
+
+function dataHint(data: string, context: Context): string {
+  const file = /^@(.+)/s.exec(data)?.[1];
+  if (file) return `use --input ${quoteForShell(file, context)} to read the body from a file`;
+  return context.platform === 'win32'
+    ? 'use --input FILE, since Windows shells treat quotes differently'
+    : `quote the JSON, for example --data '{"name":"dog"}'`;
+}
+
+function checkJson(body: Uint8Array, source: string, hint: string): Uint8Array {
+  try {
+    parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    return body;
+  } catch {
+    throw new PetstoreError('usage', `the body from ${source} is not valid JSON`, { hint });
+  }
+}
+
+function head({ response: { status, headers }, include }: RawResponse): string {
+  if (!include) return '';
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return `HTTP/1.1 ${status}\r\n${lines.join('\r\n')}\r\n\r\n`;
+}
+
+export const api = (): PetstoreCommand =>
+  new PetstoreCommand('api')
+    .description('send an authenticated API request')
+    .addArgument(methodArgument())
+    .argument('<path>', 'path relative to the base URL, for example categories?x=1 (without /v1)')
+    .addOption(new Option('-d, --data <json>', 'request body, a JSON document').conflicts('input'))
+    .option('--input <file>', 'read the request body from a file; - reads stdin')
+    .option('-i, --include', 'print status and headers before the body')
+    .sections({
+      notes: `Use it for operations without a petstore command: GET /pets/{petId} (deprecated) and GET /store/orders. Rate limits,
+retries and exit codes work as in other commands; if a request may have been processed, only GET, HEAD and OPTIONS are
+retried. A warning tells you if the
+response marks the operation as deprecated, sunset or unstable. On Windows, use --input rather than --data.`,
+      output: `the body, byte for byte (indented on a terminal), even if the status is an error; with --json one JSON document:
+the body, or {"status", "headers", "body"} with --include.`,
+      exitCodes: CHANGE_ERRORS,
+      examples: [
+        'petstore api GET categories',
+        'petstore api GET store/orders --include',
+        `petstore api POST categories --data '{"name":"dog"}'`,
+        `echo '{"name":"cat"}' | petstore api POST categories --input - --json`,
+      ],
+    })
+    .action(actionHandler(async () => callAction));
+
+function methodArgument(): Argument {
+  const argument = withChoices(new Argument('<method>', 'HTTP method'), METHODS);
+  const check = argument.parseArg;
+  return argument.argParser((word: string) => METHODS.find((one) => one === word.toUpperCase()) ?? check?.(word, word));
+}

@@ -1,0 +1,196 @@
+// `petstore auth logout`, `auth status` and `auth switch`: the saved profiles. Nothing is sent.
+
+import { PetstoreError } from '../../../errors.ts';
+import { escapeControls } from '../../../text/escape.ts';
+import { capitalize } from '../../../text/format.ts';
+import { maskKey } from '../../../text/redact.ts';
+import type { Action } from '../../command.ts';
+import { actionHandler, PetstoreCommand } from '../../command.ts';
+import type { Column } from '../../output/view.ts';
+import type { FoundKey, FoundUrl, SelectedProfile } from '../../profiles/credentials.ts';
+import {
+  findKey,
+  findUrl,
+  keyVariable,
+  overridingVariables,
+  readCredentialRequest,
+  requestedProfile,
+  selectProfile,
+  usedProfile,
+} from '../../profiles/credentials.ts';
+import { checkProfileExists, checkProfileName, SANDBOX } from '../../profiles/store.ts';
+import { acceptProfileArgument } from './profile-argument.ts';
+
+interface LogoutResult {
+  readonly profile: string;
+  /** False if there was nothing to remove. */
+  readonly removed: boolean;
+  /** Whether the base URL was removed, too. */
+  readonly deleted: boolean;
+}
+
+const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
+  async run(session, options) {
+    const request = readCredentialRequest(session.context.env, session.options.profile);
+    const store = await session.profiles();
+    const variable = keyVariable(request);
+    if (variable) await session.warn(`${variable} is still set and overrides saved keys`);
+    const profile = requestedProfile(request) ?? store.active();
+    if (profile === SANDBOX) {
+      throw new PetstoreError('usage', 'profile "sandbox" has a built-in key, which cannot be removed', {
+        hint: 'log out of another profile',
+        command: ['auth', 'logout', '-p', 'PROFILE'],
+      });
+    }
+    checkProfileExists(profile, store.names(), request.profileVariable, { hint: 'use one of them' });
+    if (!options.delete) return { profile, removed: store.removeKey(profile), deleted: false };
+    const deleted = store.remove(profile);
+    return { profile, removed: deleted, deleted };
+  },
+  view: {
+    text({ profile, removed, deleted }) {
+      if (deleted) return [`Deleted profile "${profile}"\n`];
+      return [`${removed ? 'Removed the key of' : 'No key is saved for'} profile "${profile}"\n`];
+    },
+  },
+};
+
+interface SwitchResult {
+  readonly profile: string;
+  readonly changed: boolean;
+}
+
+const switchAction: Action<object, SwitchResult> = {
+  async run(session, _options, profile = '') {
+    const store = await session.profiles();
+    checkProfileExists(checkProfileName(profile), store.names());
+    store.get(profile);
+    const changed = store.activeIfReadable() !== profile;
+    store.activate(profile);
+    for (const name of overridingVariables(session.context.env, profile)) {
+      await session.warn(`${name} is set and overrides the active profile; to use this one, add -p ${profile}`);
+    }
+    return { profile, changed };
+  },
+  view: {
+    json: ({ profile }) => ({ profile }),
+    text: ({ profile, changed }) => [`Profile "${profile}" is ${changed ? 'now ' : ''}active\n`],
+  },
+};
+
+interface ListedProfile {
+  readonly profile: string;
+  /** Whether a command with the same options uses it. */
+  readonly active: boolean;
+  readonly url?: FoundUrl;
+  readonly key?: FoundKey;
+  /** The error of a command that uses this profile. */
+  readonly problem?: PetstoreError;
+}
+
+const COLUMNS: readonly Column<ListedProfile>[] = [
+  { header: '  profile', value: ({ active, profile }) => `${active ? '*' : ' '} ${profile}` },
+  {
+    header: 'url',
+    value: ({ url, problem }) => (problem?.kind === 'storage' ? 'damaged' : cell(url?.url, url?.urlSource)),
+    wrap: true,
+  },
+  { header: 'key', value: ({ key }) => cell(key?.key && maskKey(key.key), key?.keySource), wrap: true },
+];
+
+function cell(text: string | undefined, source: FoundKey['keySource'] | undefined): string {
+  if (source === 'sandbox') return 'built in';
+  if (source === 'command') return 'from a key command';
+  return `${text ?? '-'}${source === 'environment' ? ' (env)' : ''}`;
+}
+
+const statusAction: Action<object, readonly ListedProfile[]> = {
+  async run({ context: { env, redactor }, options, profiles }) {
+    const store = await profiles();
+    const request = readCredentialRequest(env, options.profile);
+    const used = await usedProfile(request, profiles);
+    const rows = store.names().map(async (profile) => {
+      const active = profile === used;
+      // The environment overrides only the active profile.
+      return { profile, active, ...(await inspect(selectProfile(active ? request : { profile }, profiles))) };
+    });
+    const listed = await Promise.all(rows);
+    for (const { key } of listed) redactor.add(key?.key ?? '');
+    return listed;
+  },
+  view: {
+    json: (profiles) =>
+      profiles.map(({ profile, active, url, key, problem }) => ({
+        profile,
+        active,
+        url: url?.url ?? null,
+        urlSource: url?.urlSource ?? null,
+        key: key?.key ? maskKey(key.key) : null,
+        keySource: key?.keySource ?? null,
+        ...(problem && { problem: problem.message }),
+      })),
+    *text(profiles, { table }) {
+      yield* table(COLUMNS, profiles);
+      // The first damaged file is this command's error, which is printed after the table.
+      const failure = damageError(profiles);
+      const problems = profiles.flatMap(({ problem }) => (problem && problem !== failure ? problem.message : []));
+      if (problems.length > 0) yield `\n${problems.map((text) => `${capitalize(escapeControls(text))}\n`).join('')}`;
+    },
+    tables: true,
+    failure: damageError,
+  },
+};
+
+async function inspect(selected: Promise<SelectedProfile>): Promise<Omit<ListedProfile, 'profile' | 'active'>> {
+  let url: FoundUrl | undefined;
+  try {
+    const profile = await selected;
+    url = findUrl(profile);
+    return { url, key: findKey(profile, url) };
+  } catch (problem) {
+    if (!(problem instanceof PetstoreError)) throw problem;
+    return { ...(url && { url }), problem };
+  }
+}
+
+function damageError(profiles: readonly ListedProfile[]): PetstoreError | undefined {
+  return profiles.find(({ problem }) => problem?.kind === 'storage')?.problem;
+}
+
+export const logout = (): PetstoreCommand =>
+  acceptProfileArgument(new PetstoreCommand('logout'))
+    .description("remove a profile's API key and keep its base URL")
+    .option('--delete', 'delete the whole profile')
+    .sections({
+      output: 'one line; with --json {"profile", "removed", "deleted"}.',
+      exitCodes: ['usage', 'storage'],
+      examples: ['petstore auth logout', 'petstore auth logout staging --delete'],
+    })
+    .action(actionHandler(async () => logoutAction));
+
+export const status = (): PetstoreCommand =>
+  new PetstoreCommand('status')
+    .alias('list')
+    .description('list profiles with their base URL, masked key and source')
+    .sections({
+      notes: `Nothing is sent. At most the last four characters of a key are shown. An asterisk marks the profile
+that the next command uses.`,
+      output: `a table; with --json an array of {"profile", "active", "url", "urlSource", "key", "keySource",
+"problem"}.`,
+      exitCodes: ['usage', 'storage'],
+      examples: ['petstore auth status', "petstore auth status --json | jq -r '.[] | select(.active) | .url'"],
+    })
+    .action(actionHandler(async () => statusAction));
+
+export const switchTo = (): PetstoreCommand =>
+  new PetstoreCommand('switch')
+    .description('set the active profile')
+    .argument('<profile>', 'name of the profile')
+    .sections({
+      notes: `PETSTORE_PROFILE, PETSTORE_API_KEY, PETSTORE_API_KEY_COMMAND and PETSTORE_BASE_URL override the active
+profile; a warning names each that is set.`,
+      output: 'one line; with --json {"profile"}.',
+      exitCodes: ['usage', 'storage'],
+      examples: ['petstore auth switch staging', 'petstore auth switch sandbox'],
+    })
+    .action(actionHandler(async () => switchAction));

@@ -1,0 +1,73 @@
+// `petstore categories create`: creates one category, or with --if-missing returns the existing one.
+import type { Api } from '../../../api/categories.ts';
+import { changedNameWarning, existenceUnknownError, quotedName } from '../../../api/categories.ts';
+import type { Category } from '../../../api/types.ts';
+import { PetstoreError } from '../../../errors.ts';
+import type { Action } from '../../command.ts';
+import { actionHandler, PetstoreCommand } from '../../command.ts';
+import { CHANGE_ERRORS } from '../../reference.ts';
+
+interface CreateOptions {
+  readonly name: string;
+  readonly description?: string;
+  readonly ifMissing?: true;
+}
+
+const createAction: Action<CreateOptions, { readonly category: Category; readonly created: boolean }> = {
+  async run(session, { name, description, ifMissing }) {
+    // An unset shell variable is a common cause of an empty name.
+    if (name.trim() === '') {
+      throw new PetstoreError('usage', '--name is empty', { hint: 'pass a name, for example --name dog' });
+    }
+    const { categories } = await session.api();
+    const existing = ifMissing && (await findCategory(categories, name));
+    if (!existing) {
+      const category = await categories.create(description === undefined ? { name } : { name, description });
+      const warning = changedNameWarning(name, category);
+      if (warning) await session.warn(warning);
+      return { category, created: true };
+    }
+    if (description !== undefined && existing.description !== description) {
+      const current =
+        existing.description === undefined ? 'no description' : `the description "${existing.description}"`;
+      await session.warn(`existing category "${name}" has ${current}; --description was ignored`);
+    }
+    return { category: existing, created: false };
+  },
+  view: {
+    json: ({ category }) => category,
+    text: ({ category, created }, { style }) => {
+      const shown = style.bold(quotedName(category.name));
+      return [`${created ? `Created category ${shown}` : `Category ${shown} already exists`} (id ${category.id})\n`];
+    },
+    change: ({ category, created }) =>
+      created ? `category ${quotedName(category.name)} was created (id ${category.id})` : undefined,
+  },
+};
+
+export const create = (): PetstoreCommand =>
+  new PetstoreCommand('create')
+    .description('create a category')
+    .requiredOption('--name <name>', 'name of the category, for example a species (required)')
+    .option('--description <text>', 'short description')
+    .option('--if-missing', 'return the category with this exact name if it exists; otherwise create it')
+    .sections({
+      notes: `A create that may have succeeded is never resent. Exit code 8 means that the category may exist: check the
+list before you retry.`,
+      output: 'one line; with --json the category as the service returned it.',
+      exitCodes: CHANGE_ERRORS,
+      examples: [
+        'petstore categories create --name dog',
+        'petstore categories create --name cat --description "Felis catus" --json',
+        'petstore categories create --name rabbit --if-missing',
+      ],
+    })
+    .action(actionHandler(async () => createAction));
+
+// A list with a flaw may show that a category exists, but not that it is missing.
+async function findCategory(categories: Api['categories'], name: string): Promise<Category | undefined> {
+  const { listed, flaw } = await categories.listFresh();
+  const found = listed.find((category) => category.name === name);
+  if (found || !flaw) return found;
+  throw existenceUnknownError(`category ${quotedName(name)}`, flaw);
+}

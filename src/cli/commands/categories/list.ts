@@ -1,0 +1,75 @@
+// `petstore categories list`: searches and sorts locally, since the service documents neither a search nor a sort.
+import { Option } from 'commander';
+import type { Category } from '../../../api/types.ts';
+import { actionHandler, PetstoreCommand, withChoices } from '../../command.ts';
+import type { Column, View } from '../../output/view.ts';
+import { FORMATS, READ_ERRORS } from '../../reference.ts';
+import type { Session } from '../../session.ts';
+
+interface ListOptions {
+  readonly search?: string;
+  readonly sort?: 'id' | 'name';
+}
+
+const COLUMNS: readonly Column<Category>[] = [
+  { header: 'id', value: (category) => String(category.id), align: 'right' },
+  { header: 'name', value: (category) => category.name },
+  { header: 'description', value: (category) => category.description },
+];
+
+export const listView: View<readonly Category[]> = {
+  text: (categories, { table }) => (categories.length === 0 ? [] : table(COLUMNS, categories)),
+  tables: true,
+  records: { columns: COLUMNS, rows: (categories) => categories },
+};
+
+export const list = (): PetstoreCommand =>
+  new PetstoreCommand('list')
+    .alias('ls')
+    .description('list all categories')
+    .addOption(withChoices(new Option('--format <format>', 'output format'), FORMATS).default(undefined, 'table'))
+    .option('--search <text>', 'show only categories whose name or description contains this text (case-insensitive)')
+    .addOption(
+      withChoices(new Option('--sort <field>', 'sort by a field'), ['id', 'name']).default(
+        undefined,
+        "the service's order",
+      ),
+    )
+    .sections({
+      notes: '`petstore categories import` reads the csv, tsv, json and ndjson formats.',
+      output: `a table, shortened only to fit a terminal; with --json an array of {"id", "name", "description"} with any
+other fields that the service returns.`,
+      exitCodes: READ_ERRORS,
+      examples: [
+        'petstore categories list',
+        'petstore categories list --search cat --sort name',
+        "petstore categories list --json | jq -r '.[].name'",
+        'petstore categories list --format csv > categories.csv',
+      ],
+    })
+    .action(actionHandler(async () => ({ view: listView, run: listCategories })));
+
+async function listCategories(session: Session, options: ListOptions): Promise<readonly Category[]> {
+  const { listed, flaw } = await (await session.api()).categories.list();
+  if (flaw) await session.warn(flaw.reason);
+  const categories = filterAndSort(listed, options);
+  if (categories.length === 0) await session.notice('No categories found');
+  return categories;
+}
+
+/** Returns a new array, or the given one if there is nothing to do. */
+export function filterAndSort(categories: readonly Category[], { search, sort }: ListOptions): readonly Category[] {
+  const text = search === undefined ? '' : normalize(search);
+  const contains = (value = ''): boolean => normalize(value).includes(text);
+  const found = text === '' ? categories : categories.filter((one) => contains(one.name) || contains(one.description));
+  if (sort === undefined) return found;
+  const byId = (a: Category, b: Category): number => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+  if (sort === 'id') return [...found].sort(byId);
+  const english = new Intl.Collator('en');
+  return [...found].sort((a, b) => english.compare(a.name, b.name) || byId(a, b));
+}
+
+// Composed and decomposed letters are the same to a reader.
+function normalize(text: string): string {
+  return text.normalize('NFC').toLowerCase();
+}

@@ -1,0 +1,129 @@
+// `petstore categories import`: creates the categories of a file that do not exist yet.
+import type { NewCategory } from '../../../api/types.ts';
+import { PetstoreError } from '../../../errors.ts';
+import { estimateDuration } from '../../../import/estimate.ts';
+import { importError } from '../../../import/import-error.ts';
+import type { FetchListOptions, Pause } from '../../../import/list.ts';
+import { fetchFirstList } from '../../../import/list.ts';
+import { openLock } from '../../../import/lock.ts';
+import { ImportResults } from '../../../import/results.ts';
+import type { RowOptions } from '../../../import/row-validator.ts';
+import type { RunOptions, RunResult } from '../../../import/run.ts';
+import { runImport } from '../../../import/run.ts';
+import type { ProcessRef } from '../../../shared-log/process-liveness.ts';
+import { escapeControls } from '../../../text/escape.ts';
+import { formatCount } from '../../../text/format.ts';
+import type { Action } from '../../command.ts';
+import { readInputFile, readRows } from '../../rows/rows.ts';
+import type { Session } from '../../session.ts';
+import { formatEstimate, progressLineFormatter } from './import-progress.ts';
+import type { ImportData, Preview } from './import-view.ts';
+import { importView } from './import-view.ts';
+import { differingDescriptionsWarning, lookAlikesWarning, repeatedNamesWarning } from './import-warnings.ts';
+
+interface ImportOptions extends RowOptions {
+  readonly dryRun: boolean;
+  readonly yes: boolean;
+  readonly concurrency: number;
+}
+
+export const importAction: Action<ImportOptions, ImportData> = {
+  async run(session, options, file = '-') {
+    const { context, progress, stateDir, warn } = session;
+    const { args, clock, signal } = context;
+    const rows = await readRows(await readInputFile(file, context), options);
+    for (const warning of [repeatedNamesWarning(rows), lookAlikesWarning(rows)]) if (warning) await warn(warning);
+    if (options.dryRun) return preview(session, rows);
+    // The prompt comes before the lock, so that an open prompt does not block other imports.
+    if (!options.yes) await confirm(session, rows, file);
+    const { baseUrl, keySource } = await session.target();
+    const server = keySource === 'sandbox' ? undefined : await session.stateServer();
+    const lock = await openLock(baseUrl, { clock, stateDir, server });
+    try {
+      await lock.acquire({ signal, pause: pauseOf(session), onWait: (holder) => notifyHolder(session, holder) });
+      const { results, stop } = await send(session, { rows, lock, concurrency: options.concurrency });
+      progress.status(undefined);
+      const document = results.document();
+      const differing = document.skipped.filter(({ differs }) => differs).map(({ name }) => name);
+      const warning = differingDescriptionsWarning(differing);
+      if (warning) await warn(warning);
+      return { document, failure: importError(document, stop, file === '-' ? undefined : args) };
+    } finally {
+      // If the release cannot be recorded, the next run detects that this process has ended.
+      await lock.close().catch(() => undefined);
+    }
+  },
+  view: importView,
+};
+
+async function notifyHolder({ context, options, notice }: Session, { pid, host }: ProcessRef): Promise<void> {
+  const machine = host.split(' ')[0] ?? '';
+  const waiting = { reason: 'import', pid, host: machine };
+  if (options.json && !options.quiet) await context.stderr.write(`${JSON.stringify({ waiting })}\n`);
+  await notice(`waiting for another import to finish (PID ${pid} on ${machine})`);
+}
+
+function pauseOf({ context, progress }: Session): Pause {
+  const { clock, signal } = context;
+  return async (ms, reason) => {
+    if (ms <= 0) return;
+    progress.wait({ until: clock.now() + ms, reason });
+    await clock.sleep(ms, signal).finally(() => progress.wait(undefined));
+  };
+}
+
+async function listOptions(session: Session): Promise<FetchListOptions> {
+  return { categories: (await session.api()).categories, pause: pauseOf(session) };
+}
+
+async function preview(session: Session, rows: readonly NewCategory[]): Promise<Preview> {
+  const { clock } = session.context;
+  const { listed } = await fetchFirstList(await listOptions(session));
+  const ledger = await session.ledger();
+  await ledger.refresh();
+  const results = new ImportResults(rows);
+  for (const category of listed) {
+    const entry = results.get(category.name);
+    if (entry && !entry.outcome) results.set(entry, { state: 'exists', category });
+  }
+  const toCreate = results.in(undefined).map(({ row }) => row);
+  const { skipped } = results.document();
+  return { dryRun: true, toCreate, skipped, estimate: estimateDuration(toCreate.length, ledger.quota(), clock.now()) };
+}
+
+// Asks on a terminal, with the figures of a dry run.
+async function confirm(session: Session, rows: readonly NewCategory[], file: string): Promise<void> {
+  const { env, stdin, stderr } = session.context;
+  const { baseUrl, keySource, profile, urlSource } = await session.target();
+  if (env['CI'] || !stderr.isTTY || keySource === 'sandbox') return;
+  if (file === '-') {
+    // If the rows come from stdin, a prompt cannot read an answer.
+    const hint = 'use --yes to skip confirmation';
+    throw new PetstoreError('usage', 'cannot prompt for confirmation: stdin is not a terminal', { hint });
+  }
+  if (!stdin.isTTY) return;
+  const { toCreate, estimate } = await preview(session, rows);
+  if (toCreate.length === 0) return;
+  const { askYesNo } = await import('../../output/prompt.ts');
+  const what = formatCount(toCreate.length, 'category', 'categories');
+  const from = urlSource === 'environment' ? '' : `profile "${profile}", `;
+  const question = `Create ${what} at ${baseUrl} (${from}${formatEstimate(estimate)})?`;
+  if (!(await askYesNo(session.context, escapeControls(question))))
+    throw new PetstoreError('interrupted', 'canceled', { silent: true });
+}
+
+async function send(session: Session, given: Pick<RunOptions, 'rows' | 'lock' | 'concurrency'>): Promise<RunResult> {
+  const { context, progress } = session;
+  const [service, ledger] = await Promise.all([listOptions(session), session.ledger()]);
+  const names = new Set(given.rows.map(({ name }) => name));
+  const line = progressLineFormatter(names.size, context.clock);
+  return runImport({
+    ...service,
+    ...given,
+    maxRetries: session.options.maxRetries,
+    timeoutMs: session.options.timeout,
+    hasQuota: () => ledger.quota().nextRequestAt === null,
+    onProgress: ({ counts }) =>
+      progress.status((room) => line({ counts, quota: ledger.quota(), isWaiting: progress.waiting, room })),
+  });
+}

@@ -1,0 +1,156 @@
+// The completion scripts, and `petstore __complete`, which they call for candidates; `:files` stands for the shell's file completion.
+import type { Command, Option } from 'commander';
+import { Argument } from 'commander';
+import { escapeControls } from '../../text/escape.ts';
+import type { Action } from '../command.ts';
+import { actionHandler, findCommand, PetstoreCommand, rootOf, withChoices } from '../command.ts';
+import { HELP_TOPICS } from '../reference.ts';
+
+const BASH = `# petstore completion for bash
+_petstore() {
+  local line files=
+  COMPREPLY=()
+  while IFS= read -r line; do
+    if [[ "$line" == :files ]]; then files=1; else COMPREPLY+=("\${line%%$'\\t'*}"); fi
+  done < <("\${COMP_WORDS[0]}" __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  # bash 3.2 has no compopt and always offers files if there is nothing else.
+  if [[ -z "$files" ]]; then compopt +o default 2>/dev/null; fi
+  return 0
+}
+complete -o default -F _petstore petstore
+`;
+
+const ZSH = `#compdef petstore
+# petstore completion for zsh
+_petstore() {
+  local -a candidates
+  local line
+  for line in "\${(@f)$("\${words[1]}" __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+    if [[ "$line" == :files ]]; then _files; return; fi
+    [[ -n "$line" ]] && candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+  done
+  _describe -t petstore 'petstore' candidates
+}
+if [[ "\${funcstack[1]}" == _petstore ]]; then _petstore "$@"; else compdef _petstore petstore; fi
+`;
+
+const FISH = `# petstore completion for fish
+function __petstore_complete
+  set -l words (commandline -opc)
+  set -l current (commandline -ct)
+  set -l lines ($words[1] __complete -- $words[2..-1] "$current" 2>/dev/null)
+  if contains -- :files $lines
+    __fish_complete_path "$current"
+  else if set -q lines[1]
+    printf '%s\\n' $lines
+  end
+end
+complete -c petstore -f -a '(__petstore_complete)'
+`;
+
+// Windows PowerShell drops empty arguments, hence --at-blank. npm's shim drops a bare --, so it is quoted.
+const POWERSHELL = `# petstore completion for PowerShell
+Register-ArgumentCompleter -Native -CommandName petstore -ScriptBlock {
+  param($wordToComplete, $commandAst, $cursorPosition)
+  $words = @($commandAst.CommandElements | Select-Object -Skip 1 |
+    Where-Object { $_.Extent.StartOffset -lt $cursorPosition } | ForEach-Object { $_.ToString() })
+  $flags = @()
+  if ($wordToComplete -eq '') { $flags = @('--at-blank') }
+  $lines = @(& petstore __complete @flags '--' @words 2>$null)
+  # Without a result, PowerShell offers files; an empty string prevents that.
+  if ($lines -contains ':files') { return }
+  if (-not $lines) { return '' }
+  $lines | ForEach-Object {
+    $value, $text = $_ -split "\`t", 2
+    if (-not $text) { $text = $value }
+    [System.Management.Automation.CompletionResult]::new($value, $value, 'ParameterValue', $text)
+  }
+}
+`;
+
+const SCRIPTS = { bash: BASH, zsh: ZSH, fish: FISH, powershell: POWERSHELL };
+
+const scriptAction: Action<object, { readonly shell: string; readonly script: string }> = {
+  run: async (_session, _options, shell = '') => ({ shell, script: SCRIPTS[shell as keyof typeof SCRIPTS] }),
+  view: { text: ({ script }) => [script] },
+};
+
+type ProfileNames = () => Promise<readonly string[]>;
+
+const suggestAction = (root: Command): Action<{ readonly atBlank?: true }, readonly string[]> => ({
+  async run(session, { atBlank }, ...words) {
+    return suggest(root, atBlank ? [...words, ''] : words, async () => (await session.profiles()).names());
+  },
+  view: { text: (candidates) => candidates.map((one) => `${escapeControls(one, '\t')}\n`) },
+});
+
+/**
+ * Suggests completions of the last word, which is under the cursor.
+ * @param words after the program's name, `--format=csv` split into three as bash does
+ * @param profiles called only if the last word is a profile
+ * @returns the candidates, each with a tab and its description, if it has one; or `:files`
+ */
+export async function suggest(root: Command, words: readonly string[], profiles: ProfileNames) {
+  const typed = words.slice(0, -1).filter((one) => one !== '=');
+  const last = words.at(-1)?.replace(/^=$/, '') ?? '';
+  const previous = typed.at(-1) ?? '';
+  // Commander would reject an option whose value is still missing.
+  const { operands } = root.parseOptions(previous.startsWith('-') ? typed.slice(0, -1) : typed);
+  const { command, rest } = findCommand(root, operands);
+  const options = [...command.options, ...root.options];
+  const awaiting = options.find((one) => one.required && (one.long === previous || one.short === previous));
+  const topics = operands[0] === 'help' && command === root ? HELP_TOPICS.keys() : [];
+  const value = awaiting ?? command.registeredArguments[rest.length];
+  let candidates: readonly string[] = [];
+  if (!awaiting && last.startsWith('-')) candidates = flagsOf(command);
+  else if (!awaiting && rest.length === 0 && command.commands.length > 0)
+    candidates = [...subcommandsOf(command), ...topics];
+  else if (value?.name() === 'profile') candidates = (await profiles()).map((name) => `${name}\tprofile`);
+  else if (value && isFile(value)) return [':files'];
+  else if (value) candidates = value.argChoices ?? [];
+  return candidates.filter((one) => one.startsWith(last));
+}
+
+/** Whether the value is a path, by its placeholder. */
+function isFile(value: Option | Argument): boolean {
+  return value instanceof Argument ? value.name() === 'file' : value.flags.endsWith('<file>');
+}
+
+/** The visible options of the command and of its parents. */
+function flagsOf(command: Command): readonly string[] {
+  const help = Object.assign(command.createHelp(), { showGlobalOptions: true });
+  const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
+  return options.map(({ long, description }) => `${long}\t${description}`);
+}
+
+function subcommandsOf(command: Command): readonly string[] {
+  const visible = command.createHelp().visibleCommands(command);
+  return visible.flatMap((one) => [one.name(), ...one.aliases()].map((name) => `${name}\t${one.description()}`));
+}
+
+export const completion = (): PetstoreCommand =>
+  new PetstoreCommand('completion')
+    .description('print a completion script for a shell')
+    .addArgument(withChoices(new Argument('<shell>', 'the shell'), Object.keys(SCRIPTS)))
+    .sections({
+      notes: `Completes commands, options, their values, profile names and files. The script calls petstore, so you don't need to
+regenerate it after an upgrade. To enable completion permanently, add the command to the
+startup file of the shell: ~/.bashrc, ~/.zshrc (after compinit) or $PROFILE. The bash script works with bash 3.2
+(macOS) and newer.`,
+      output: 'the script; with --json {"shell", "script"}.',
+      exitCodes: ['usage'],
+      examples: [
+        'eval "$(petstore completion bash)"  # ~/.bashrc',
+        'eval "$(petstore completion zsh)"  # ~/.zshrc, after compinit',
+        'petstore completion fish > ~/.config/fish/completions/petstore.fish',
+        'petstore completion powershell | Out-String | Invoke-Expression  # $PROFILE',
+      ],
+    })
+    .action(actionHandler(async () => scriptAction));
+
+export const suggestions = (): PetstoreCommand =>
+  new PetstoreCommand('__complete')
+    .description('list what can follow the words typed so far')
+    .argument('[words...]', 'the words after `petstore`, the last one under the cursor')
+    .option('--at-blank', 'add an empty last word')
+    .action(actionHandler(async (command) => suggestAction(rootOf(command))));

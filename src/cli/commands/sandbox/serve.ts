@@ -1,0 +1,130 @@
+// `petstore sandbox`: reads the options, starts the server, prints how to use it, and serves until it is interrupted.
+
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { Option } from 'commander';
+import { PetstoreError } from '../../../errors.ts';
+import type { RequestRecord, RunningSandbox, ServerOptions } from '../../../sandbox/server.ts';
+import { escapeControls } from '../../../text/escape.ts';
+import { formatNumber } from '../../../text/format.ts';
+import type { Action } from '../../command.ts';
+import { actionHandler, collectValues, loadPrinter, PetstoreCommand, withChoices } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import type { View } from '../../output/view.ts';
+import { formatAssignment } from '../../shell-quote.ts';
+
+interface ServeOptions extends Pick<ServerOptions, 'port' | 'plan' | 'reset' | 'retryAfter' | 'seed'> {
+  readonly limit?: readonly string[];
+  readonly key?: readonly string[];
+  readonly data?: string;
+  readonly fault?: readonly string[];
+}
+
+/** Printed as soon as the server listens. */
+interface Started {
+  readonly server: RunningSandbox;
+  readonly data: string;
+  readonly faults: readonly string[];
+  /** Commands that set the URL and the key in another terminal. */
+  readonly assignments: readonly string[];
+}
+
+const view: View<Started> = {
+  json({ server: { baseUrl: url, key, keys, plan, limits: all, seed }, data, faults }) {
+    const limits = all.map(({ count, windowMs }) => ({ requests: count, seconds: windowMs / 1000 }));
+    return { url, key, keys, plan, limits, data, faults, ...(faults.length > 0 && { seed }) };
+  },
+  *text({ server: { baseUrl, keys, plan, rates, seed }, data, faults, assignments }, { style }) {
+    yield `Pet store sandbox, plan ${plan}: ${rates.join(', ') || 'unlimited'}\n\n`;
+    yield `  URL   ${baseUrl}\n`;
+    for (const key of keys) yield `  key   ${escapeControls(key)}\n`;
+    yield `  data  ${escapeControls(data)}\n`;
+    if (faults.length > 0) {
+      yield `  ${style.yellow('injected faults')}: ${faults.join(', ')} (repeat with --seed ${seed})\n`;
+    }
+    yield '\nIn another terminal, save this sandbox as a profile and paste the key at the prompt:\n\n';
+    yield `  petstore auth login -p local --url ${baseUrl}\n  petstore categories list -p local\n`;
+    yield '\nor set environment variables, for example for your program:\n\n';
+    for (const command of [...assignments, 'petstore categories list']) yield `  ${command}\n`;
+    yield '\n';
+    yield `${style.dim('Press Ctrl-C to stop; the data is kept')}\n`;
+  },
+};
+
+const serveAction: Action<ServeOptions, Started> = {
+  // Never resolves: it rejects with a silent `interrupted` when a signal stops the server.
+  async run(session, { limit: limits, key: keys, fault: faults = [], data: file, ...more }) {
+    const { context, options } = session;
+    const { clock, signal } = context;
+    const data = file === undefined ? session.sandboxData() : file && resolve(context.cwd, file);
+    const print = await loadPrinter(session, view);
+    const log = options.quiet || options.json ? {} : { onRequest: requestLog(context) };
+    const nameOf = (option: string): string => `--${option.replace(/s$/, '')}`;
+    const { startServer } = await import('../../../sandbox/server.ts');
+    const server = await startServer({ ...more, limits, keys, faults, data, nameOf, clock, ...log });
+    try {
+      // Printed here, because this function returns only when the server ends.
+      const variables = { PETSTORE_BASE_URL: server.baseUrl, PETSTORE_API_KEY: server.key };
+      const assignments = Object.entries(variables).map(([name, value]) => formatAssignment(name, value, context));
+      await print({ server, data, faults, assignments });
+      if (!signal.aborted) await once(signal, 'abort');
+    } finally {
+      await server.close();
+    }
+    const { exitCode } = signal.reason as PetstoreError;
+    throw new PetstoreError('interrupted', 'stopped', { exitCode, silent: true });
+  },
+  view,
+};
+
+function requestLog({ clock, stderr }: Context) {
+  return ({ method, path, status, remaining, fault }: RequestRecord): void => {
+    const time = new Date(clock.now()).toTimeString().slice(0, 8);
+    const left = remaining > 1_000_000 ? '' : `, ${formatNumber(remaining)} left`;
+    const injected = fault === undefined ? '' : `, fault ${fault}`;
+    void stderr.write(`${time} ${method} ${escapeControls(path)} ${status ?? '-'}${left}${injected}\n`);
+  };
+}
+
+const PLANS = ['free', 'pro', 'business', 'enterprise'];
+
+export const sandbox = (): PetstoreCommand =>
+  new PetstoreCommand('sandbox')
+    .description('run a local test server that implements the API')
+    .addOption(new Option('--port <number>', 'port on 127.0.0.1; 0 chooses a free port').default(4010))
+    .addOption(withChoices(new Option('--plan <plan>', 'rate limits of a plan'), PLANS).default(undefined, 'free'))
+    .option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable (all apply)', collectValues)
+    .option('--key <key>', 'API key to accept; repeatable (each key has its own rate limit)', collectValues)
+    .option('--data <file>', 'path of the data files, without suffix (default: the files of profile "sandbox")')
+    .option('--reset', 'delete categories and rate-limit windows first; ids are not reused')
+    .addOption(
+      withChoices(new Option('--retry-after <format>', 'format of the Retry-After header'), [
+        'seconds',
+        'date',
+        'none',
+      ]).default('seconds', 'seconds'),
+    )
+    .option('--fault <fault>', 'inject a fault, KIND[:PERCENT]; repeatable, see below', collectValues)
+    .option('--seed <number>', 'seed for fault injection, for reproducible runs')
+    .sections({
+      notes: `The server runs until Ctrl-C and prints one line per request on stderr, except with --quiet or --json. With
+-p sandbox, commands use the same data without this server. Any number of processes can
+share the data. --data FILE creates FILE.1.log in an existing directory. The enterprise plan is unlimited.
+
+Faults (affect every request unless PERCENT is given):
+  latency        wait 1s before the response; latency=300ms sets the time
+  500, 503       fail before the request is processed
+  reset          reset the connection before the request is processed
+  lost-response  process the request, then close without a response
+  truncate       process the request, then close during the response
+  garbage        process the request, then send a body that is not JSON`,
+      output: 'the URL and the key; with --json one line {"url", "key", ...}.',
+      exitCodes: ['usage', 'storage', 'interrupted'],
+      examples: [
+        'petstore sandbox',
+        'petstore sandbox --port 0 --plan pro --json',
+        'petstore sandbox --limit 60/6s --retry-after date --data ./demo',
+        'petstore sandbox --fault latency=300ms --fault lost-response:5 --seed 7',
+      ],
+    })
+    .action(actionHandler(async () => serveAction));

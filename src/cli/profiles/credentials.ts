@@ -1,0 +1,204 @@
+// Finds the base URL and API key of a command (docs/cli.md, precedence).
+
+import type { Hint } from '../../errors.ts';
+import { PetstoreError } from '../../errors.ts';
+import type { BaseUrl } from '../../settings/credential-rules.ts';
+import { checkBaseUrl, checkKey, parseBaseUrl } from '../../settings/credential-rules.ts';
+import type { PathContext } from '../../settings/paths.ts';
+import { sandboxDataFile, stateDir } from '../../settings/paths.ts';
+import type { Environment } from '../context.ts';
+import type { ProfileStore } from './conf-store.ts';
+import type { KeyCommandContext } from './key-command.ts';
+import type { StoredProfile } from './store.ts';
+import { BUILT_IN_PROFILES, checkProfileExists, checkProfileName, DEFAULT_PROFILE, hasKey, SANDBOX } from './store.ts';
+
+type UrlSource = 'environment' | 'stored' | 'sandbox';
+type KeySource = 'environment' | 'stored' | 'command' | 'sandbox';
+
+/** The base URL of a command; the sandbox has none. */
+export interface FoundUrl extends Partial<BaseUrl> {
+  readonly urlSource: UrlSource;
+}
+
+/** The API key of a command, or the key command that prints it; neither for the sandbox. */
+export interface FoundKey {
+  readonly key?: string;
+  readonly keySource: KeySource;
+  /** `source`: the profile or variable that contains the command. */
+  readonly keyCommand?: { readonly line: string; readonly source: string };
+}
+
+/** Base URL and API key of a command. For the embedded sandbox, the base URL is `sandbox:` and the data file. */
+export interface Credentials extends FoundKey {
+  readonly profile: string;
+  /** Ends in `/v1`, without a trailing slash, except for the embedded sandbox. */
+  readonly baseUrl: string;
+  readonly urlSource: UrlSource;
+  /** Never printed or saved; empty for the embedded sandbox, which creates its own. */
+  readonly key: string;
+}
+
+const PROFILE_VARIABLE = 'PETSTORE_PROFILE';
+const URL_VARIABLE = 'PETSTORE_BASE_URL';
+const KEY_VARIABLE = 'PETSTORE_API_KEY';
+const KEY_COMMAND_VARIABLE = 'PETSTORE_API_KEY_COMMAND';
+
+/** The values of the variables that override what a profile has saved. */
+interface Overrides {
+  readonly url?: string | undefined;
+  readonly key?: string | undefined;
+  readonly keyCommand?: string | undefined;
+}
+
+/** The profile and the overrides that the command line and the environment request. */
+export interface CredentialRequest extends Overrides {
+  /** The profile named by `--profile` or PETSTORE_PROFILE; its name may be invalid. */
+  readonly profile?: string | undefined;
+  /** PETSTORE_PROFILE, if it named the profile. */
+  readonly profileVariable?: string | undefined;
+}
+
+/** @param profileOption the value of `--profile`, which overrides all variables */
+export function readCredentialRequest(env: Environment, profileOption: string | undefined): CredentialRequest {
+  if (profileOption !== undefined) return { profile: profileOption };
+  // An empty name counts as unset.
+  const profile = env[PROFILE_VARIABLE] || undefined;
+  return {
+    profile,
+    profileVariable: profile && PROFILE_VARIABLE,
+    url: env[URL_VARIABLE],
+    key: env[KEY_VARIABLE],
+    keyCommand: env[KEY_COMMAND_VARIABLE],
+  };
+}
+
+/** The variable that overrides saved keys, if one is set. */
+export function keyVariable({ key, keyCommand }: Overrides): string | undefined {
+  if (key !== undefined) return KEY_VARIABLE;
+  return keyCommand === undefined ? undefined : KEY_COMMAND_VARIABLE;
+}
+
+/** Whether both URL and key are overridden, so that no profile is read. */
+export function overridesAll(overrides: Overrides): boolean {
+  return overrides.url !== undefined && keyVariable(overrides) !== undefined;
+}
+
+/** The variables that are set but overridden by `--profile`. */
+export function definedOverrides(env: Environment): readonly string[] {
+  return [KEY_VARIABLE, KEY_COMMAND_VARIABLE, URL_VARIABLE].filter((name) => env[name] !== undefined);
+}
+
+/** The variables that override the active profile; the sandbox uses neither a key nor a URL alone. */
+export function overridingVariables(env: Environment, active: string): readonly string[] {
+  const named = env[PROFILE_VARIABLE] ? [PROFILE_VARIABLE] : [];
+  const usesNone = active === SANDBOX && !overridesAll(readCredentialRequest(env, undefined));
+  return usesNone ? named : [...named, ...definedOverrides(env)];
+}
+
+/** Not called if the environment provides URL and key. */
+type OpenStore = () => Promise<ProfileStore>;
+
+/** @throws PetstoreError `usage` (unknown profile, invalid URL), `auth` (no key or URL, a key for another origin), `storage` */
+export async function resolveCredentials(
+  context: KeyCommandContext & PathContext,
+  profileOption: string | undefined,
+  openStore: OpenStore,
+): Promise<Credentials> {
+  const selected = await selectProfile(readCredentialRequest(context.env, profileOption), openStore);
+  const { profile } = selected;
+  const found = findUrl(selected);
+  const { url: baseUrl = `sandbox:${sandboxDataFile(stateDir(context))}`, urlSource } = found;
+  const { key = '', keySource, keyCommand } = findKey(selected, found);
+  if (!keyCommand) return { profile, baseUrl, urlSource, key, keySource };
+  const { runKeyCommand } = await import('./key-command.ts');
+  const printed = await runKeyCommand(keyCommand.line, keyCommand.source, context);
+  return { profile, baseUrl, urlSource, key: printed, keySource, keyCommand };
+}
+
+/** The profile of a command, with the sources of its URL and key. */
+export interface SelectedProfile {
+  readonly profile: string;
+  readonly overrides: Overrides;
+  /** Not read if everything is overridden. */
+  readonly stored?: StoredProfile | undefined;
+}
+
+/** @throws PetstoreError `usage` for an invalid or unknown profile, `storage` */
+export async function selectProfile(request: CredentialRequest, openStore: OpenStore): Promise<SelectedProfile> {
+  const profile = await usedProfile(request, openStore);
+  // A sandbox that was named ignores the environment, as a profile that was typed does.
+  if (profile === SANDBOX) return { profile, overrides: request.profile === undefined ? request : {} };
+  return { profile, overrides: request, stored: overridesAll(request) ? undefined : (await openStore()).get(profile) };
+}
+
+/** The name of the profile of a command; throws as `selectProfile` does. */
+export async function usedProfile(request: CredentialRequest, openStore: OpenStore): Promise<string> {
+  const unnamed = async () => (overridesAll(request) ? DEFAULT_PROFILE : (await openStore()).active());
+  const profile = requestedProfile(request) ?? (await unnamed());
+  // Built-in profiles always exist; checking for one would load the store.
+  if (!BUILT_IN_PROFILES.includes(profile))
+    checkProfileExists(profile, (await openStore()).names(), request.profileVariable);
+  return profile;
+}
+
+/** The profile that was named. @throws PetstoreError `usage` for an invalid name */
+export function requestedProfile({ profile, profileVariable }: CredentialRequest): string | undefined {
+  return profile === undefined ? undefined : checkProfileName(profile, profileVariable);
+}
+
+/** @throws PetstoreError `usage` if PETSTORE_BASE_URL is set but invalid */
+export function overridingUrl({ url }: Overrides): BaseUrl | undefined {
+  return url === undefined ? undefined : checkBaseUrl(url, URL_VARIABLE);
+}
+
+/** @throws PetstoreError `usage` if PETSTORE_BASE_URL is invalid, `auth` if there is no URL */
+export function findUrl({ profile, overrides, stored }: SelectedProfile): FoundUrl {
+  const own = overridingUrl(overrides);
+  // The active sandbox does not use the URL of the environment, but an invalid one is an error.
+  if (profile === SANDBOX) return { urlSource: 'sandbox' };
+  if (own) return { ...own, urlSource: 'environment' };
+  const parsed = parseBaseUrl(stored?.url);
+  if ('url' in parsed) return { ...parsed, urlSource: 'stored' };
+  const login = loginHint(profile, true);
+  if (stored?.url !== undefined) {
+    throw new PetstoreError('auth', `the base URL of profile "${profile}" ${parsed.problem}`, login);
+  }
+  const hint = keyVariable(overrides) === undefined ? login : { hint: `set ${URL_VARIABLE}` };
+  throw new PetstoreError('auth', `profile "${profile}" has no base URL`, hint);
+}
+
+/** @throws PetstoreError `auth` if there is no valid key for the URL */
+export function findKey({ profile, overrides, stored }: SelectedProfile, { origin, urlSource }: FoundUrl): FoundKey {
+  const own = overridingKey(overrides);
+  if (profile === SANDBOX) return { keySource: 'sandbox' };
+  if (own) return own;
+  const source = `profile "${profile}"`;
+  const hint =
+    urlSource === 'environment' ? { hint: `set ${KEY_VARIABLE} to a key for ${origin}` } : loginHint(profile);
+  if (!stored || !hasKey(stored)) throw new PetstoreError('auth', `${source} has no API key`, hint);
+  if (stored.origin !== origin) {
+    const itsHost = stored.origin ?? 'an unknown host';
+    const message = `the API key of ${source} is for ${itsHost} and is not sent to ${origin}`;
+    throw new PetstoreError('auth', message, hint);
+  }
+  if (stored.keyCommand !== undefined) {
+    const keyCommand = { line: stored.keyCommand, source: `the key command from ${source}` };
+    return { keyCommand, keySource: 'command' };
+  }
+  return { key: checkKey(stored.key, source, loginHint(profile)), keySource: 'stored' };
+}
+
+// An invalid key is an error: a saved key is never used in its place.
+function overridingKey({ key, keyCommand: line }: Overrides): FoundKey | undefined {
+  const hint = `set ${KEY_VARIABLE} to the key without spaces or line breaks`;
+  if (key !== undefined) return { key: checkKey(key, KEY_VARIABLE, { hint }), keySource: 'environment' };
+  if (line === undefined) return undefined;
+  return { keyCommand: { line, source: KEY_COMMAND_VARIABLE }, keySource: 'command' };
+}
+
+/** How to save a key, and a base URL if there is none. */
+export function loginHint(profile: string, withUrl = false): Hint {
+  const command = ['auth', 'login', '-p', profile];
+  if (!withUrl) return { hint: 'save a valid key', command };
+  return { hint: 'save a base URL and a key', command: [...command, '--url', 'https://HOST/v1'] };
+}

@@ -1,0 +1,73 @@
+// A saved profile, and the rules for profile names.
+
+import type { Hint } from '../../errors.ts';
+import { PetstoreError } from '../../errors.ts';
+import { closestMatch } from '../../text/did-you-mean.ts';
+import { escapeControls } from '../../text/escape.ts';
+import { looksLikeKey } from '../../text/redact.ts';
+
+export interface StoredProfile {
+  /** The base URL, as `parseBaseUrl` returns it. */
+  readonly url?: string | undefined;
+  readonly key?: string | undefined;
+  /** The command that prints the key, if no key is saved. */
+  readonly keyCommand?: string | undefined;
+  /** The scheme, host and port that the key may be sent to. */
+  readonly origin?: string | undefined;
+}
+
+export function hasKey(profile: StoredProfile | undefined): boolean {
+  return profile?.key !== undefined || profile?.keyCommand !== undefined;
+}
+
+/** The built-in profile for which a command starts its own sandbox (docs/cli.md, petstore sandbox). */
+export const SANDBOX = 'sandbox';
+/** The active profile until the user switches. */
+export const DEFAULT_PROFILE = 'production';
+/** The profiles that exist from the start. */
+export const BUILT_IN_PROFILES: readonly string[] = [DEFAULT_PROFILE, 'staging', SANDBOX];
+
+export function isProfileName(name: string): boolean {
+  return /^[a-z0-9][a-z0-9_-]{0,31}$/.test(name);
+}
+
+/**
+ * @param source the environment variable that named the profile; undefined if it was typed
+ * @throws PetstoreError `usage`
+ */
+export function checkProfileName(name: string, source?: string): string {
+  if (isProfileName(name)) return name;
+  if (looksLikeKey(name)) throw keyAsProfileError(source);
+  const hint = 'use 1 to 32 lowercase letters, digits, "-" or "_", starting with a letter or digit';
+  const shown = escapeControls(name.slice(0, 40));
+  throw new PetstoreError('usage', `"${shown}"${suffix(source)} is not a valid profile name`, { hint });
+}
+
+/**
+ * @param names the profiles that exist
+ * @param hint if no profile has a similar name; by default, how to create one with this name
+ * @throws PetstoreError `usage` that lists the profiles and suggests the closest
+ */
+export function checkProfileExists(
+  name: string,
+  names: readonly string[],
+  source?: string,
+  hint: Hint = { hint: 'create it', command: ['auth', 'login', '-p', name, '--url', 'https://HOST/v1'] },
+): void {
+  if (names.includes(name)) return;
+  const available = `available profiles: ${names.map((one) => `"${one}"`).join(', ')}`;
+  if (looksLikeKey(name)) throw keyAsProfileError(source, `; ${available}`);
+  const match = closestMatch(name, names);
+  const message = `profile "${name}"${suffix(source)} does not exist; ${available}`;
+  throw new PetstoreError('usage', message, match ? { hint: `did you mean "${match}"?` } : hint);
+}
+
+/** The error for an API key in place of a name; it does not repeat the key. */
+export function keyAsProfileError(source?: string, more = ''): PetstoreError {
+  const hint = 'pipe the key to `petstore auth login`';
+  return new PetstoreError('usage', `the profile name${suffix(source)} looks like an API key${more}`, { hint });
+}
+
+function suffix(source: string | undefined): string {
+  return source === undefined ? '' : ` from ${source}`;
+}

@@ -1,0 +1,138 @@
+// The tables of exit codes, output formats, global options and environment variables, from which help, the man page, README.md and docs/cli.md are generated.
+import type { ErrorKind } from '../error-kind.ts';
+
+/** By kind of error; `retry` says whether a script may run the command again. */
+export const EXIT_CODES = {
+  internal: { code: 1, meaning: 'a bug in petstore', retry: 'report it' },
+  usage: { code: 2, meaning: 'wrong usage or invalid input; nothing was sent', retry: 'after correcting it' },
+  auth: { code: 3, meaning: 'no API key, or the service rejected it (401)', retry: 'after logging in' },
+  rejected: { code: 4, meaning: 'the service rejected the request (4xx)', retry: 'after correcting it' },
+  rate_limited: {
+    code: 5,
+    meaning: 'rate limited: the wait would exceed `--max-wait`, or no attempts are left',
+    retry: 'at or after `error.retryAt`',
+  },
+  network: { code: 6, meaning: 'no complete response; nothing was changed', retry: 'yes' },
+  service: {
+    code: 7,
+    meaning: 'server error on a read (5xx), invalid response, or redirect',
+    retry: 'server error: yes; otherwise follow `error.hint`',
+  },
+  unknown_outcome: {
+    code: 8,
+    meaning: 'a create or other change was sent, but no valid response was received; it may have succeeded',
+    retry: 'after `petstore categories list`',
+  },
+  storage: { code: 9, meaning: 'storage error: local files or the state server', retry: 'after fixing it' },
+  interrupted: {
+    code: 130,
+    meaning: 'Ctrl-C, or "no" to a prompt (143: SIGTERM)',
+    retry: 'import: yes; create: after `petstore categories list`',
+  },
+} as const satisfies Readonly<Record<ErrorKind, { code: number; meaning: string; retry: string }>>;
+
+/** The errors of a command whose requests change nothing. */
+export const READ_ERRORS: readonly ErrorKind[] = [
+  'usage',
+  'auth',
+  'rejected',
+  'rate_limited',
+  'network',
+  'service',
+  'storage',
+  'interrupted',
+];
+
+/** The errors of a command that changes something. */
+export const CHANGE_ERRORS: readonly ErrorKind[] = [...READ_ERRORS, 'unknown_outcome'];
+
+export const FORMATS = ['table', 'json', 'ndjson', 'csv', 'tsv'] as const;
+
+/** The values of the global options under commander's names (docs/cli.md, global options). */
+export interface GlobalOptions {
+  /** The value of `--profile` only; PETSTORE_PROFILE is read with the profiles, so that errors can name it. */
+  readonly profile?: string | undefined;
+  readonly json: boolean;
+  readonly format: (typeof FORMATS)[number];
+  /** Milliseconds. */
+  readonly maxWait: number;
+  readonly maxRetries: number;
+  /** Milliseconds. */
+  readonly timeout: number;
+  readonly quiet?: boolean | undefined;
+  readonly verbose?: boolean | undefined;
+  readonly color: boolean;
+}
+
+export interface GlobalOption {
+  /** In commander's syntax. */
+  readonly flags: string;
+  readonly description: string;
+  /** The environment variable that sets the option if it is not typed. */
+  readonly variable?: string | undefined;
+  /** The default, as a user would type it. */
+  readonly fallback?: string | undefined;
+}
+
+export const GLOBAL_OPTIONS: readonly GlobalOption[] = [
+  {
+    flags: '-p, --profile <name>',
+    description: 'use this profile instead of the active one',
+    variable: 'PETSTORE_PROFILE',
+  },
+  { flags: '--json', description: 'print one JSON document; errors are JSON on stderr' },
+  {
+    flags: '--max-wait <duration>',
+    description: 'longest wait for the rate limit',
+    variable: 'PETSTORE_MAX_WAIT',
+    fallback: '2m',
+  },
+  {
+    flags: '--max-retries <number>',
+    description: 'retries per request',
+    variable: 'PETSTORE_MAX_RETRIES',
+    fallback: '4',
+  },
+  {
+    flags: '--timeout <duration>',
+    description: 'timeout per attempt',
+    variable: 'PETSTORE_TIMEOUT',
+    fallback: '30s',
+  },
+  { flags: '-q, --quiet', description: 'hide spinner, quota line and notices', variable: 'PETSTORE_QUIET' },
+  { flags: '-v, --verbose', description: 'show requests and responses, without the key' },
+  { flags: '--no-color', description: 'disable color', variable: 'NO_COLOR' },
+];
+
+/** The names of the help topics, and the parts of the reference that they show. */
+export const HELP_TOPICS = new Map([
+  ['exit-codes', 'exitCodes'],
+  ['environment', 'environment'],
+] as const);
+
+export const ENVIRONMENT = [
+  { name: 'PETSTORE_PROFILE', meaning: 'default for --profile' },
+  { name: 'PETSTORE_MAX_WAIT', meaning: 'default for --max-wait' },
+  { name: 'PETSTORE_MAX_RETRIES', meaning: 'default for --max-retries' },
+  { name: 'PETSTORE_TIMEOUT', meaning: 'default for --timeout' },
+  { name: 'PETSTORE_API_KEY', meaning: 'API key; overrides a saved one' },
+  { name: 'PETSTORE_API_KEY_COMMAND', meaning: 'command that prints the API key; see `petstore auth login --help`' },
+  { name: 'PETSTORE_BASE_URL', meaning: 'base URL of the service, ending in /v1; overrides a saved one' },
+  { name: 'PETSTORE_QUIET', meaning: 'same as --quiet unless empty, 0 or false' },
+  { name: 'PETSTORE_CONFIG_DIR', meaning: 'directory for profiles and keys (default on Linux: ~/.config/petstore)' },
+  {
+    name: 'PETSTORE_STATE_DIR',
+    meaning: 'directory for quota, import locks and sandbox data (default on Linux: ~/.local/state/petstore)',
+  },
+  {
+    name: 'PETSTORE_STATE_URL',
+    meaning: 'Valkey or Redis server that several machines share, for example rediss://user@host:6379/0',
+  },
+  { name: 'PETSTORE_STATE_PASSWORD', meaning: 'password of the state server' },
+  { name: 'NO_COLOR', meaning: 'disables color if non-empty' },
+  { name: 'FORCE_COLOR', meaning: 'enables color (1 to 3) if the stream is not a terminal; 0 disables it' },
+  { name: 'HTTPS_PROXY', meaning: 'proxy for https; https_proxy overrides it' },
+  { name: 'HTTP_PROXY', meaning: 'has no effect: http is allowed on loopback only, which is never proxied' },
+  { name: 'NO_PROXY', meaning: 'hosts that are reached without a proxy' },
+  { name: 'NODE_EXTRA_CA_CERTS', meaning: 'file with additional certificate authorities' },
+];

@@ -1,0 +1,43 @@
+// Checks the values of options, and the options of the library at run time: JavaScript callers may misspell them.
+import { PetstoreError } from '../errors.ts';
+import { escapeControls } from '../text/escape.ts';
+import { formatChoices, formatNumber } from '../text/format.ts';
+
+/**
+ * @param of the owner of the options, for messages
+ * @throws PetstoreError `usage` if the options are not an object or one of them is unknown
+ */
+export function checkOptions<T extends object>(
+  options: unknown,
+  names: readonly string[],
+  of: string,
+  option = 'option',
+): T {
+  if (options !== undefined && options !== null && typeof options !== 'object') {
+    throw new PetstoreError('usage', `the ${option}s of ${of} must be an object`);
+  }
+  const unknown = Object.keys(options ?? {}).find((name) => !names.includes(name));
+  if (unknown === undefined) return (options ?? {}) as T;
+  const hint = `use ${formatChoices(names)}`;
+  throw new PetstoreError('usage', `unknown ${option} "${escapeControls(unknown)}" of ${of}`, { hint });
+}
+
+/** @throws PetstoreError `usage` unless the value is undefined or a path */
+export function checkPath(value: unknown, name: string): string | undefined {
+  if (value === undefined || (typeof value === 'string' && /^[^\0]+$/.test(value))) return value;
+  throw new PetstoreError('usage', `${name} must be a path`);
+}
+
+/** @throws PetstoreError `usage` unless the value, a number or its digits, is a whole number in this range */
+export function checkWholeNumber(value: unknown, name: string, least: number, most: number): number {
+  const isScalar = typeof value === 'number' || typeof value === 'string';
+  const number = isScalar && /^\d{1,10}$/.test(String(value)) ? Number(value) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  throw invalidValueError(value, name, `use a whole number from ${least} to ${formatNumber(most)}`, 'number');
+}
+
+/** The error for an option whose value, or the part of it that `what` names, is invalid. */
+export function invalidValueError(value: unknown, name: string, hint: string, what = 'value'): PetstoreError {
+  const shown = escapeControls(JSON.stringify(String(value)));
+  return new PetstoreError('usage', `invalid ${what} ${shown} for ${name}`, { hint });
+}

@@ -1,0 +1,54 @@
+// Locates the configuration and state directories by environment, platform and home directory.
+import { join, posix, win32 } from 'node:path';
+import type { Context } from '../cli/context.ts';
+import { PetstoreError } from '../errors.ts';
+
+export type PathContext = Pick<Context, 'env' | 'platform' | 'homeDir'>;
+
+/** By overriding variable and platform: the platform's variable, the default below the home directory, and petstore's directory in it. */
+const DIRECTORIES = {
+  PETSTORE_CONFIG_DIR: {
+    linux: ['XDG_CONFIG_HOME', '.config', 'petstore'],
+    darwin: ['', 'Library/Preferences', 'petstore'],
+    win32: ['APPDATA', 'AppData/Roaming', 'petstore/Config'],
+  },
+  PETSTORE_STATE_DIR: {
+    linux: ['XDG_STATE_HOME', '.local/state', 'petstore'],
+    darwin: ['', 'Library/Application Support', 'petstore'],
+    win32: ['LOCALAPPDATA', 'AppData/Local', 'petstore/State'],
+  },
+} as const;
+
+/** The directory of the profiles. @throws PetstoreError `storage` if it cannot be determined */
+export const configDir = (context: PathContext): string => directory(context, 'PETSTORE_CONFIG_DIR');
+
+/** The directory of quota, import locks and sandbox data; throws as `configDir` does. */
+export const stateDir = (context: PathContext): string => directory(context, 'PETSTORE_STATE_DIR');
+
+/** The state directory; undefined if it cannot be determined: the ledger is then kept in memory. */
+export function stateDirIfAny(context: PathContext): string | undefined {
+  try {
+    return stateDir(context);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The data file of the profile `sandbox`, and of `petstore sandbox` without `--data`. */
+export function sandboxDataFile(stateDirectory: string): string {
+  return join(stateDirectory, 'sandbox', 'categories');
+}
+
+function directory({ env, platform, homeDir }: PathContext, override: keyof typeof DIRECTORIES): string {
+  const path = platform === 'win32' ? win32 : posix;
+  if (env[override]) return path.resolve(env[override]);
+  const [variable, inHome, name] =
+    DIRECTORIES[override][platform === 'darwin' || platform === 'win32' ? platform : 'linux'];
+  // A relative path in an XDG variable is invalid and ignored (XDG base directory specification).
+  const bases = [env[variable], homeDir && path.join(homeDir, inHome)];
+  const base = bases.find((one) => one && path.isAbsolute(one));
+  if (base) return path.join(base, name);
+  throw new PetstoreError('storage', 'cannot determine the home directory', {
+    hint: `set ${platform === 'win32' ? variable : 'HOME'} or ${override} to a writable directory`,
+  });
+}

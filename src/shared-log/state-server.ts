@@ -1,0 +1,216 @@
+// The client of the state server, a Valkey or Redis server: every call has a deadline, and no command is queued. The
+// client reconnects on demand, and waits for a server that has responded before.
+import { Redis, ReplyError } from 'iovalkey';
+import type { Clock } from '../clock.ts';
+import { PetstoreError } from '../errors.ts';
+import { escapeControls } from '../text/escape.ts';
+import { CLOSED, connectionError, NO_TLS, replyError, StateServerError } from './state-server-error.ts';
+import type { StateServerConnection } from './state-url.ts';
+
+// A restart or a failover takes about this long; calls do not wait for a server that never responded.
+const PATIENCE_MS = 5000;
+const RETRY_EVERY_MS = 100;
+const REPLY_WITHIN_MS = 1000;
+const INTERVALS = 20;
+
+export type Reply = string | number | null | readonly Reply[];
+
+export interface StateServerOptions {
+  readonly connection: StateServerConnection;
+  readonly clock: Clock;
+  /** Called when a wait for the server begins. */
+  readonly onOutage?: ((text: string) => void) | undefined;
+  /** Timeout of each step (connect, reply), in milliseconds. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export class StateServer {
+  readonly #options: StateServerOptions;
+  #client: Redis | undefined;
+  #opening: Promise<Redis> | undefined;
+  /** Whether the server has responded, and no later call has failed for 5 s. */
+  #isUp = false;
+  #isClosed = false;
+  /** When the last retried call failed. */
+  #failedAt = Number.NEGATIVE_INFINITY;
+  /** Whether the server has run a script: a user may be permitted to run `INFO` only. */
+  #accepted = false;
+
+  constructor(options: StateServerOptions) {
+    this.#options = options;
+  }
+
+  get tls(): boolean {
+    return this.#options.connection.tls;
+  }
+
+  /** Host and port, as messages name the server. */
+  get name(): string {
+    const { host, port } = this.#options.connection;
+    return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  }
+
+  /**
+   * Runs a Lua script, which the server caches, and retries it while the server is unavailable; running it twice must be safe.
+   * @throws StateServerError
+   */
+  async run(script: string, key: string, args: readonly (string | number)[]): Promise<Reply> {
+    const reply = await this.#patiently('EVAL', script, 1, key, ...args);
+    this.#accepted = true;
+    return reply;
+  }
+
+  /**
+   * @returns the policy by which the server may delete keys; undefined if it deletes none
+   * @throws StateServerError
+   */
+  async evictionPolicy(): Promise<string | undefined> {
+    const info = String(await this.#patiently('INFO', 'memory'));
+    const [, policy = 'noeviction'] = /^maxmemory_policy:(\S+)/m.exec(info) ?? [];
+    return policy === 'noeviction' || /^maxmemory:0\r?$/m.test(info) ? undefined : escapeControls(policy);
+  }
+
+  /** Whether an error shows that the server is unavailable, rather than that it rejects the configuration. */
+  isOutage(error: unknown): error is StateServerError {
+    return error instanceof StateServerError && error.problem === 'unavailable';
+  }
+
+  /**
+   * The error of a command that requires the server: `usage` if the server rejects the first script, otherwise `storage`.
+   * @param ifItMayPass the hint if the server is only unavailable now
+   */
+  toPetstoreError(error: unknown, ifItMayPass?: string): unknown {
+    if (!(error instanceof StateServerError)) return error;
+    const kind = error.problem === 'rejected' && !this.#accepted ? 'usage' : 'storage';
+    const hint = error.hintFor(this.#options.connection.from, ifItMayPass);
+    return new PetstoreError(kind, `cannot use state server ${this.name}: ${error.message}`, { hint });
+  }
+
+  /** Rejects the calls that have no reply yet. */
+  close(): void {
+    this.#isClosed = true;
+    this.#disconnect(this.#client);
+  }
+
+  // Each call has its own deadline, since a server may accept reads while it rejects writes.
+  async #patiently(command: string, ...args: (string | number)[]): Promise<Reply> {
+    const { clock } = this.#options;
+    for (let deadline = Number.POSITIVE_INFINITY; ; ) {
+      try {
+        const reply = await this.#call(command, ...args);
+        this.#isUp = true;
+        return reply;
+      } catch (error) {
+        if (!(error instanceof StateServerError) || error.problem !== 'unavailable') throw error;
+        const now = clock.monotonic();
+        deadline = Math.min(deadline, now + PATIENCE_MS);
+        if (now >= deadline) this.#isUp = false;
+        if (!this.#isUp || this.#isClosed) throw error;
+        this.#reportOutage(error.message, now);
+        await clock.sleep(RETRY_EVERY_MS);
+      }
+    }
+  }
+
+  // Failures that follow each other within 5 s are one outage.
+  #reportOutage(reason: string, now: number): void {
+    const isNew = now - this.#failedAt > PATIENCE_MS;
+    this.#failedAt = now;
+    if (isNew) this.#options.onOutage?.(`cannot use state server ${this.name} (${reason}); retrying for up to 5s`);
+  }
+
+  async #call(command: string, ...args: (string | number)[]): Promise<Reply> {
+    const client = await this.#connected();
+    try {
+      return await this.#within(client.call(command, ...args) as Promise<Reply>);
+    } catch (error) {
+      const isReply = error instanceof ReplyError;
+      // After a missing reply, every later one would be late too; after a failover, a new connection may reach the new primary.
+      if (!isReply || /\bREADONLY\b/.test(String(error))) this.#disconnect(client);
+      throw isReply ? replyError(error as Error) : connectionError(error as Error);
+    }
+  }
+
+  // Concurrent calls share one attempt to connect.
+  #connected(): Promise<Redis> {
+    if (this.#isClosed) return Promise.reject(new StateServerError(CLOSED));
+    if (this.#client?.status === 'ready') return Promise.resolve(this.#client);
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #open(): Promise<Redis> {
+    const { host, port, tls, username, password, database } = this.#options.connection;
+    const client = new Redis({
+      host,
+      port,
+      ...(tls && { tls: {} }),
+      lazyConnect: true,
+      enableReadyCheck: false,
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      retryStrategy: () => null,
+    });
+    // Only this event carries the reason for a failed connection.
+    let reason: unknown;
+    client.on('error', (error: unknown) => {
+      reason ??= error;
+    });
+    try {
+      await this.#within(client.connect());
+      endOnParserError(client);
+      // With the library's own options, a failure would be a warning on stderr.
+      if (password !== undefined) await this.#within(client.call('AUTH', ...(username ? [username] : []), password));
+      if (database !== 0) await this.#within(client.call('SELECT', database));
+    } catch (error) {
+      const isHandshake = tls && client.status === 'connecting' && client.stream?.connecting === false;
+      client.disconnect();
+      if (error instanceof ReplyError) throw replyError(error as Error);
+      if (isHandshake && !reason) throw new StateServerError(NO_TLS);
+      throw connectionError((reason ?? error) as Error);
+    }
+    this.#client = client;
+    if (this.#isClosed) this.#disconnect(client);
+    return client;
+  }
+
+  // Disconnects once: each call of the library's method adds a listener to the socket.
+  #disconnect(client: Redis | undefined): void {
+    if (client !== this.#client) return;
+    this.#client = undefined;
+    client?.disconnect();
+  }
+
+  // Counts intervals in which this process ran: a process without CPU time must not blame the server.
+  async #within<T>(work: Promise<T>): Promise<T> {
+    const { timeoutMs = REPLY_WITHIN_MS } = this.#options;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      let left = INTERVALS;
+      timer = setInterval(() => {
+        if (left-- === 0) reject(Object.assign(new Error('no reply'), { code: 'ETIMEDOUT' }));
+      }, timeoutMs / INTERVALS);
+    });
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      clearInterval(timer);
+    }
+  }
+}
+
+// The library's parser recurses for each level of a reply, so a deeply nested reply would end the process.
+function endOnParserError({ stream }: Redis): void {
+  const [parse] = stream.listeners('data') as ((data: Buffer) => void)[];
+  if (!parse) return;
+  stream.off('data', parse).on('data', (data) => {
+    try {
+      parse(data);
+    } catch (error) {
+      stream.destroy(error as Error);
+    }
+  });
+}

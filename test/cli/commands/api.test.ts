@@ -1,0 +1,112 @@
+// `petstore api`: raw requests, unchanged bodies, paths below the base URL, deprecations, and errors.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import type { FakeResponse } from '../../support/http-fake.ts';
+import { errorResponse, startHttpFake } from '../../support/http-fake.ts';
+import { place } from '../../support/processes.ts';
+import { petstore } from '../../support/program.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { inProcess } from '../../support/world.ts';
+
+const KEY = 'sk_secret_0123456789abcdef';
+const RAW = Buffer.from('\ufeff{"id":9007199254740993, "name":"dog\u001b"}\n\n');
+const responses: Readonly<Record<string, FakeResponse>> = {
+  '/v1/raw': { body: RAW },
+  '/v1/json': { body: '{"id":9007199254740993,"n":1.50}' },
+  '/v1/bytes': { body: Buffer.from([0xff, 0x00, 0x1b, 0x5b]) },
+  '/v1/empty': { status: 204, headers: { deprecation: 'true' } },
+  '/v1/bad': errorResponse(422, 'odd', 'Too odd.', { 'x-stability': 'beta' }),
+  '/v1/fails': { status: 501, body: '<html>' },
+  '/v1/only': { status: 405, headers: { allow: 'GET, POST' } },
+  '/v1/untyped': { status: 415 },
+  '/v1/moved': { status: 307, headers: { location: 'https://evil.example/' } },
+};
+const service = await startHttpFake(({ method, path }) => responses[path.replace(/\?.*/, '')] ?? { body: { method } });
+afterAll(service.close);
+const env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: service.url };
+
+const api = (...args: string[]) => inProcess(['api', ...args], { env });
+
+test('`petstore api` prints the body byte for byte', async () => {
+  const { code, out } = await petstore(place(env), ['api', 'GET', '/raw']);
+  expect(code).toBe(0);
+  expect(Buffer.from(out)).toEqual(RAW);
+});
+
+test('`petstore api` on a terminal indents JSON, with every digit, and escapes control characters', async () => {
+  const { out } = await inProcess(['api', 'GET', '/json', '-i'], { env, columns: 80 });
+  expect(out).toMatch(/^HTTP\/1\.1 200\n[\s\S]*\n\n\{\n {2}"id": 9007199254740993,\n {2}"n": 1\.5\n\}\n$/);
+  const raw = await inProcess(['api', 'GET', '/raw'], { env, columns: 80 });
+  expect(raw.out).toContain('dog␛');
+  expect(raw.out).not.toContain('\u001b');
+});
+
+test('`api --json` prints any body as one JSON document with every digit', async () => {
+  expect((await api('GET', '/json', '--json')).out).toBe('{"id":9007199254740993,"n":1.5}\n');
+  expect((await api('delete', '/empty', '--json')).out).toBe('null\n');
+  expect(JSON.parse((await api('GET', '/bytes', '--json')).out)).toBe('\ufffd\u0000\u001b[');
+  const included = JSON.parse((await api('GET', '/json', '--json', '--include')).out);
+  expect(included).toMatchObject({ status: 200, body: { n: 1.5 } });
+  expect(included.headers['content-length']).toBe('32');
+});
+
+test.each([
+  ['POST /things?x=1 --input body.json', '{"name": "犬"}'],
+  ['PUT /things --data {"a":1.0}', '{"a":1.0}'],
+  ['POST /stdin --input -', '[1]'],
+])('`api %s` sends the body %s unchanged as JSON', async (line, body) => {
+  const dir = tempDir();
+  writeFileSync(join(dir, 'body.json'), '{"name": "犬"}');
+  const { code } = await inProcess(['api', ...line.split(' ')], { env, dir, stdin: '[1]' });
+  expect(code).toBe(0);
+  const [method, path] = line.split(' ');
+  const headers = { 'content-type': 'application/json' };
+  expect(service.requests.at(-1)).toMatchObject({ method, path: `/v1${path}`, headers, body });
+});
+
+test.each([
+  // Git Bash converts `/categories` to such a path.
+  ['a Windows path', ['GET', 'C:/Program Files/Git/x'], 'the path is a full URL\nhint: use a path relative'],
+  ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON\nhint: quote the JSON, for'],
+  ['a body for GET', ['GET', '/x', '--data', '{}'], 'cannot have a body\nhint: remove --data and --input, or use POST'],
+  ['a directory as input', ['POST', '/x', '--input', '/'], '"/" is a directory'],
+  ['a terminal as input', ['POST', '/x', '--input', '-'], 'hint: pass a file, or pipe data to stdin'],
+])('`api` with %s is a usage error, and nothing is sent', async (_what, args, words) => {
+  const before = service.requests.length;
+  const run = await inProcess(['api', ...args], { env, columns: 80 });
+  expect(run).toMatchObject({ code: 2, out: '', err: expect.stringContaining(words) });
+  expect(service.requests).toHaveLength(before);
+});
+
+test.each([
+  ['GET', '/bad', 4, 'Too odd.', '{"code":"odd","message":"Too odd.","status":422}'],
+  ['GET', '/fails', 7, 'error: the service does not implement this operation (501)', '<html>'],
+  ['POST', '/fails', 8, 'error: the outcome of POST /fails is unknown: the service returned 501', '<html>'],
+  ['POST', '/untyped', 4, 'hint: pass a JSON body with --data', ''],
+  ['DELETE', '/only', 4, 'hint: use GET or POST instead of DELETE', ''],
+  ['GET', '/moved', 7, 'evil.example', ''],
+])(
+  '`api %s %s` exits with code %i, prints an error and leaves the body unchanged',
+  async (method, path, code, words, out) => {
+    const outcome = await api(method, path);
+    expect(outcome).toMatchObject({ code, out });
+    expect(outcome.err).toContain(words);
+    const included = await api(method, path, '--include');
+    expect(included.out).toMatch(/^HTTP\/1\.1 \d+\r\n[\s\S]*\r\n\r\n/);
+    expect(included.out.endsWith(out)).toBe(true);
+  },
+);
+
+test.each([
+  ['GET /bad', 'warning: GET /bad is marked beta and may change without notice\n'],
+  ['GET /pets/7', "warning: GET /pets/7 is deprecated according to the service's documentation"],
+  ['DELETE /empty --json', '{"warning":{"message":"DELETE /empty is deprecated"}}\n'],
+])('`api %s` prints a warning, even if the request fails: %s', async (line, warning) => {
+  expect((await api(...line.split(' '))).err).toContain(warning);
+});
+
+test('the hint about invalid JSON in --data recommends a file on Windows', async () => {
+  const { err } = await inProcess(['api', 'POST', '/x', '--data', '{name:dog}'], { env, platform: 'win32' });
+  expect(err).toMatch(/hint: use --input FILE, since [^'{]*$/);
+});

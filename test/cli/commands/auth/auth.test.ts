@@ -1,0 +1,234 @@
+// `auth login`, `logout`, `switch` and `status` with a service that accepts one key.
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { tempDir } from '../../../support/temp-dir.ts';
+import { inProcess, serving } from '../../../support/world.ts';
+import { GOOD_KEY, startService } from './service.ts';
+
+const service = await startService();
+afterAll(service.close);
+let dir = '';
+beforeEach(() => {
+  dir = tempDir();
+  service.requests.length = 0;
+});
+
+const petstore = (line: string, stdin = '', env: Record<string, string> = {}) =>
+  inProcess(line.split(' '), { dir, stdin, env });
+const login = (key: string, more = '') => petstore(`auth login --url ${service.url}${more}`, key);
+const saved = (name = 'production') => JSON.parse(fs.readFileSync(join(dir, 'config', `profile-${name}.json`), 'utf8'));
+const files = () => (fs.existsSync(join(dir, 'config')) ? fs.readdirSync(join(dir, 'config')) : []);
+const status = async (env: Record<string, string> = {}) =>
+  JSON.parse((await petstore('auth status --json', '', env)).out);
+
+test.each([`${GOOD_KEY}\r\nsecond line\n`, ` ${GOOD_KEY} \n`, `\ufeff${GOOD_KEY}`])(
+  'auth login with %j on stdin verifies the key with one GET /categories and saves it with its origin',
+  async (stdin) => {
+    const out = `Saved key …6789 for profile "production" (${service.url})\nProfile "production" is active\n`;
+    expect(await login(stdin)).toMatchObject({ code: 0, out });
+    expect(service.requests).toMatchObject([{ method: 'GET', path: '/v1/categories' }]);
+    expect(saved()).toEqual({ url: service.url, key: GOOD_KEY, origin: service.origin });
+    expect((await petstore('categories list --json')).out).toBe('[{"id":1,"name":"cat"}]\n');
+  },
+);
+
+const REFUSED = 'cannot connect to 127.0.0.1:9: connection refused\nhint: check --url\n';
+const REJECTED =
+  'the service rejected the API key (401): The API key is not valid. [unauthorized]\nhint: use a valid API key\n';
+
+test.each([
+  ['a rejected key', '', 'bad-0123456789', 3, REJECTED],
+  ['an unreachable service', ' --url http://127.0.0.1:9/v1 --max-retries 0', GOOD_KEY, 6, REFUSED],
+])('auth login with %s exits with an error and saves nothing', async (_what, options, stdin, code, error) => {
+  expect(await login(stdin, options)).toEqual({ code, out: '', err: `error: nothing was saved: ${error}` });
+  expect(files()).toEqual([]);
+});
+
+test.each([
+  [404, 'auth login --url URL', 'check --url'],
+  [404, 'auth login', 'check PETSTORE_BASE_URL'],
+  [200, 'auth login -p saved', 'pass the correct base URL with --url'],
+  [403, 'auth login --url URL', "check the API key's plan and permissions"],
+  [503, 'auth login --url URL --max-retries 0', 'try again later'],
+])('after the status %i, the hint of `%s` with PETSTORE_BASE_URL is: %s', async (status, line, hint) => {
+  const { url } = await serving(() => ({ status, body: {} }));
+  await petstore(`auth login saved --no-verify --url ${url}`, GOOD_KEY);
+  const run = await petstore(line.replace('URL', url), 'k', { PETSTORE_BASE_URL: url });
+  expect(run).toMatchObject({ out: '', err: expect.stringMatching(/^error: nothing was saved: .*\nhint: /) });
+  expect(run.err).toContain(`hint: ${hint}`);
+  expect(saved('saved').key).toBe(GOOD_KEY);
+});
+
+test.each([
+  ['MINGW64', 'win32', 'Reading the key from stdin; for a hidden prompt, run `winpty petstore auth login`\nerror: '],
+  ['MINGW64', 'linux', 'error: '],
+  ['', 'win32', 'error: '],
+])('auth login without a terminal, with MSYSTEM %j on %s, prints %j', async (MSYSTEM, platform, start) => {
+  // The invalid key ensures that nothing is saved: outside Windows, a Windows path would become a file name.
+  const options = { dir, stdin: 'not a key', env: { MSYSTEM }, platform };
+  const { code, err } = await inProcess(['auth', 'login', '--url', service.url], options);
+  expect([code, err.slice(0, start.length)]).toEqual([3, start]);
+  expect(err).toContain('hint: pipe only the key: printable ASCII without spaces');
+});
+
+test('auth login replaces the key and keeps the saved URL, unless --url is given', async () => {
+  await login(GOOD_KEY);
+  expect(await petstore('auth login', GOOD_KEY)).toMatchObject({ code: 0 });
+  expect(await login('other', ' --no-verify --url https://b.example/v1/')).toMatchObject({ code: 0 });
+  expect(saved()).toEqual({ url: 'https://b.example/v1', key: 'other', origin: 'https://b.example' });
+});
+
+test('auth login --no-verify sends nothing', async () => {
+  expect(await login('other', ' --no-verify')).toMatchObject({ code: 0 });
+  expect(service.requests).toEqual([]);
+});
+
+const TO_USE = expect.stringContaining('To use it, add -p farm or run `petstore auth switch farm`');
+
+test.each(['active', 'profile-production'])('auth login of a named profile ignores a damaged %s.json', async (name) => {
+  await login(GOOD_KEY);
+  fs.writeFileSync(join(dir, 'config', `${name}.json`), 'damaged');
+  expect(await login(GOOD_KEY, ' farm')).toMatchObject({ code: 0, out: TO_USE });
+  expect(await login(GOOD_KEY)).toMatchObject({ code: 9, err: expect.stringContaining(name) });
+});
+
+test('auth login leaves the sandbox active, which needs no key', async () => {
+  await petstore('auth switch sandbox');
+  expect(await login(GOOD_KEY, ' farm')).toMatchObject({ code: 0, out: TO_USE });
+});
+
+test('auth login takes the URL from the environment unless -p is given, and warns about a key in the environment', async () => {
+  const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'other' };
+  expect(await petstore('auth login -p farm', GOOD_KEY, env)).toMatchObject({ code: 3, out: '' });
+  const run = await petstore('auth login', GOOD_KEY, env);
+  expect(run).toMatchObject({ code: 0, err: expect.stringContaining('PETSTORE_API_KEY is set and overrides') });
+});
+
+test('auth logout removes the key and keeps the URL, and a second logout reports that no key is saved', async () => {
+  await login(GOOD_KEY);
+  for (const done of ['Removed the key of', 'No key is saved for']) {
+    const run = await petstore('auth logout', '', { PETSTORE_PROFILE: '' });
+    expect(run).toMatchObject({ code: 0, out: `${done} profile "production"\n` });
+    expect(saved()).toEqual({ url: service.url });
+  }
+});
+
+test('auth logout warns about PETSTORE_API_KEY_COMMAND, unless -p is given', async () => {
+  const env = { PETSTORE_API_KEY_COMMAND: 'k' };
+  const { out, err } = await petstore('auth logout --json', '', env);
+  const message = 'PETSTORE_API_KEY_COMMAND is still set and overrides saved keys';
+  expect(JSON.parse(err)).toEqual({ warning: { message } });
+  expect(JSON.parse(out)).toEqual({ profile: 'production', removed: false, deleted: false });
+  expect((await petstore('auth logout -p production', '', env)).err).toBe('');
+});
+
+test('auth logout --delete deletes a profile with or without a key, and reports if there is no profile to delete', async () => {
+  await login(GOOD_KEY, ' -p farm');
+  await petstore('auth logout -p farm');
+  for (const [name, gone] of Object.entries({ farm: true, staging: false })) {
+    const { out } = await petstore(`auth logout ${name} --delete --json`);
+    expect(JSON.parse(out)).toEqual({ profile: name, removed: gone, deleted: gone });
+  }
+});
+
+const AVAILABLE = 'available profiles: "production", "staging", "sandbox"';
+
+test.each([
+  ['logout -p farm --delete', {}, `profile "farm" does not exist; ${AVAILABLE}\nhint: use one of them\n`],
+  ['logout -p sandbox', {}, 'cannot be removed\nhint: run `petstore auth logout -p PROFILE` to log out'],
+  ['logout', { PETSTORE_PROFILE: 'frm' }, 'profile "frm" from PETSTORE_PROFILE does not exist'],
+  ['logout sk_live_0123456789abcdef', {}, `looks like an API key; ${AVAILABLE}\nhint: pipe the key`],
+  ['login farm -p staging', {}, 'PROFILE and --profile name different profiles'],
+  ['switch stagign', {}, 'did you mean "staging"?'],
+])('`auth %s` with the environment %j is a usage error: %s', async (line, env, words) => {
+  const run = await petstore(`auth ${line}`, GOOD_KEY, { ...env });
+  expect(run).toMatchObject({ code: 2, out: '', err: expect.stringContaining(words) });
+  expect(files()).toEqual([]);
+});
+
+const envKey = { PETSTORE_API_KEY: 'environment-key-abcd' };
+const both = { ...envKey, PETSTORE_BASE_URL: 'https://b.example/v1' };
+
+test.each([
+  ['sandbox', both, ['PETSTORE_API_KEY', 'PETSTORE_BASE_URL']],
+  ['staging', envKey, ['PETSTORE_API_KEY']],
+  ['staging', { PETSTORE_PROFILE: 'production' }, ['PETSTORE_PROFILE']],
+  ['sandbox', envKey, []],
+])('auth switch to %s warns if the environment %j overrides the profile', async (name, env, variables) => {
+  const warnings = variables.map(
+    (one) => `warning: ${one} is set and overrides the active profile; to use this one, add -p ${name}\n`,
+  );
+  for (const done of ['is now active', 'is active']) {
+    const run = await petstore(`auth switch ${name}`, '', env);
+    expect(run).toEqual({ code: 0, out: `Profile "${name}" ${done}\n`, err: warnings.join('') });
+  }
+});
+
+test('auth switch to a damaged profile is an error', async () => {
+  await login(GOOD_KEY, ' farm');
+  fs.writeFileSync(join(dir, 'config', 'profile-farm.json'), 'damaged');
+  expect(await petstore('auth switch farm')).toMatchObject({ code: 9, out: '' });
+});
+
+test('auth status shows each profile with its URL, its masked key and whether it is active', async () => {
+  await login(GOOD_KEY);
+  expect(await status()).toEqual([
+    { profile: 'production', active: true, url: service.url, urlSource: 'stored', key: '…6789', keySource: 'stored' },
+    expect.objectContaining({ profile: 'staging', active: false, url: null, key: null, problem: expect.any(String) }),
+    { profile: 'sandbox', active: false, url: null, urlSource: 'sandbox', key: null, keySource: 'sandbox' },
+  ]);
+  const { out } = await petstore('auth status');
+  expect(out).toMatch(/^\* production +http:\S+ +…6789$/m);
+  expect(out).toMatch(/^ {2}sandbox +built in +built in$/m);
+  expect(service.requests).toHaveLength(1);
+});
+
+test('auth status shows the key and URL from the environment instead of those of the active profile', async () => {
+  const used = { url: 'https://b.example/v1', urlSource: 'environment', key: '…abcd', keySource: 'environment' };
+  await petstore('auth switch sandbox');
+  expect(await status(both)).toEqual([
+    { profile: 'production', active: true, ...used },
+    expect.objectContaining({ profile: 'staging', active: false, problem: 'profile "staging" has no base URL' }),
+    expect.objectContaining({ profile: 'sandbox', active: false, keySource: 'sandbox' }),
+  ]);
+  const table = await petstore('auth status', '', both);
+  expect(table.out).toMatch(/^\* production +https:\S+ \(env\) +…abcd \(env\)$/m);
+  // An invalid key in the environment is reported even if the sandbox is active.
+  const [, , sandbox] = await status({ PETSTORE_API_KEY: 'a b' });
+  expect(sandbox).toMatchObject({ active: true, problem: expect.stringContaining('PETSTORE_API_KEY') });
+});
+
+test('auth status with a damaged profile names its file, shows the other profiles and exits with code 9', async () => {
+  await login(GOOD_KEY);
+  await login(GOOD_KEY, ' -p farm');
+  fs.writeFileSync(join(dir, 'config', 'profile-production.json'), `{"key":"${GOOD_KEY}`);
+  const { code, out, err } = await petstore('auth status');
+  expect(code).toBe(9);
+  expect(out).toMatch(/farm +http:\S+ +…6789/);
+  expect(out).toMatch(/^\* production +damaged +-$/m);
+  expect((out + err).match(/profile-production\.json/g)).toHaveLength(1);
+});
+
+test('--profile overrides the URL and key from the environment, with one warning that names the ignored variables', async () => {
+  await login(GOOD_KEY, ' -p farm');
+  const { err } = await petstore('categories list -p farm', '', both);
+  expect(err).toContain('warning: --profile overrides PETSTORE_API_KEY and PETSTORE_BASE_URL\nquota (farm): ');
+});
+
+test('a key command is saved instead of a key and runs each time the key is needed', async () => {
+  const vault = join(dir, 'vault.mjs');
+  const command = `"${process.execPath}" "${vault}"`;
+  const saveCommand = () => inProcess(['auth', 'login', '--url', service.url, '--key-command', command], { dir });
+  fs.writeFileSync(vault, "process.stdout.write('wrong-key')");
+  expect(await saveCommand()).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('hint: make --key-command print'),
+  });
+  expect(files()).toEqual([]);
+  fs.writeFileSync(vault, `process.stdout.write('${GOOD_KEY}\\n')`);
+  expect(await saveCommand()).toMatchObject({ code: 0, out: expect.stringContaining('Saved key command') });
+  expect(saved()).toEqual({ url: service.url, keyCommand: command, origin: service.origin });
+  expect(await petstore('categories list --json')).toMatchObject({ code: 0 });
+  expect((await status())[0]).toMatchObject({ key: null, keySource: 'command' });
+});

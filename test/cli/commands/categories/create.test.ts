@@ -1,0 +1,61 @@
+// `categories create`: --if-missing, formats and output errors.
+import { expect, test } from 'vitest';
+import { run } from '../../../../src/cli/program.ts';
+import { PetstoreError } from '../../../../src/errors.ts';
+import { tempDir } from '../../../support/temp-dir.ts';
+import { inProcess, serving, world } from '../../../support/world.ts';
+
+const create = (dir: string, ...args: string[]) =>
+  inProcess(['categories', 'create', '-p', 'sandbox', '-q', '--name', 'dog', ...args], { dir });
+
+test('`create --if-missing` creates a category once and reports a different description', async () => {
+  const dir = tempDir();
+  const ifMissing = (...args: string[]) => create(dir, '--if-missing', '--description', ...args);
+  expect(await ifMissing('pet')).toEqual({ code: 0, out: 'Created category "dog" (id 1)\n', err: '' });
+  expect(await ifMissing('pet')).toEqual({ code: 0, out: 'Category "dog" already exists (id 1)\n', err: '' });
+  const different = await ifMissing('other', '--json');
+  expect(different).toMatchObject({ code: 0, out: '{"id":1,"name":"dog","description":"pet"}\n' });
+  const message = 'existing category "dog" has the description "pet"; --description was ignored';
+  expect(JSON.parse(different.err)).toEqual({ warning: { message } });
+  await create(dir, '--name', 'cat');
+  const none = await ifMissing('pet', '--name', 'cat');
+  expect(none.err).toBe('warning: existing category "cat" has no description; --description was ignored\n');
+});
+
+test.each([
+  ['comes from a cache', { age: '30' }, /from a cache\nhint: .* again later\n$/],
+  ['is one page', { link: '<?page=2>; rel="next"' }, /one page of .*\n$/],
+])('`create --if-missing` creates nothing if the list %s and lacks the category', async (_what, headers, reason) => {
+  const { env, requests } = await serving(() => ({ body: [{ id: 1, name: 'cat' }], headers }));
+  const ifMissing = (name: string) =>
+    inProcess(['categories', 'create', '--name', name, '--if-missing', '-q'], { env });
+  const { code, out, err } = await ifMissing('dog');
+  expect([code, out]).toEqual([7, '']);
+  expect(err).toMatch(/^error: cannot tell whether category "dog" exists: /);
+  expect(err).toMatch(reason);
+  expect(await ifMissing('cat')).toMatchObject({ code: 0, out: 'Category "cat" already exists (id 1)\n' });
+  const fresh = { method: 'GET', headers: { 'cache-control': 'no-cache' } };
+  expect(requests).toMatchObject([fresh, fresh]);
+});
+
+test('a create whose response has another name prints one warning that shows both names', async () => {
+  const { env } = await serving(() => ({ status: 201, body: { id: 1, name: 'Dog\u001b' } }));
+  const { code, out, err } = await inProcess(['categories', 'create', '--name', 'dog', '-q'], { env });
+  const warning = 'warning: the service changed the name "dog" to "Dog␛"\n';
+  expect({ code, out, err }).toEqual({ code: 0, out: 'Created category "Dog␛" (id 1)\n', err: warning });
+});
+
+test('an error while the result of a create is printed states that the category was created', async () => {
+  const context = world(['categories', 'create', '-p', 'sandbox', '-q', '--name', 'dog', '--json']);
+  const write = () => Promise.reject(new PetstoreError('storage', 'cannot write the output (ENOSPC)'));
+  expect(await run({ ...context, stdout: { ...context.stdout, write } })).toBe(9);
+  const message = 'cannot write the output (ENOSPC); category "dog" was created (id 1)';
+  expect(JSON.parse(context.stderr.text()).error.message).toBe(message);
+});
+
+test('a create is not sent if its result cannot be printed in the requested format', async () => {
+  const dir = tempDir();
+  const { code, err } = await create(dir, '--format', 'csv');
+  expect([code, err]).toEqual([2, expect.stringContaining('--format csv is available only for')]);
+  expect((await create(dir, '--if-missing')).out).toBe('Created category "dog" (id 1)\n');
+});

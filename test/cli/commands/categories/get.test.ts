@@ -1,0 +1,39 @@
+// `categories get`: one category by name or id, and the errors if none or several match.
+import { expect, test } from 'vitest';
+import { inProcess, serving } from '../../../support/world.ts';
+
+const BODY = `[{"id":1,"name":"dog","description":"Canis\\nfamiliaris"},{"id":2,"name":"cat"},{"id":3,"name":"cat"},
+  {"id":9223372036854775807,"name":"guinea pig","color":"brown"},{"id":-5,"name":"eel"}]`;
+
+async function get(args: readonly string[], headers: Record<string, string> = {}) {
+  const { env } = await serving(() => ({ body: BODY, headers }));
+  return inProcess(['categories', 'get', ...args], { env });
+}
+
+test.each([
+  [['dog'], 'Category "dog" (id 1): Canis␊familiaris\n'],
+  [['--id', '2'], 'Category "cat" (id 2)\n'],
+  [['--id', '-5'], 'Category "eel" (id -5)\n'],
+  [['--id', '03', '--json'], '{"id":3,"name":"cat"}\n'],
+  [['guinea pig', '--json'], '{"id":9223372036854775807,"name":"guinea pig","color":"brown"}\n'],
+  [['--id', '9223372036854775807'], 'Category "guinea pig" (id 9223372036854775807)\n'],
+])('`categories get %j` prints %j', async (args, out) => {
+  expect(await get(args)).toEqual({ code: 0, out, err: '' });
+});
+
+test.each([
+  [['Dog'], 'category "Dog" does not exist', 'run `petstore categories list` to list the categories'],
+  [['--id', '4'], 'the category with id 4 does not exist', 'run `petstore categories list` to list the categories'],
+  [['cat'], 'category "cat" exists more than once (ids 2, 3)', 'use --id instead of the name'],
+])('`categories get %j` is rejected with the code not_found: %s', async (args, message, hint) => {
+  const { code, out, err } = await get([...args, '--json']);
+  expect({ code, out }).toEqual({ code: 4, out: '' });
+  expect(JSON.parse(err)).toEqual({ error: { kind: 'rejected', message, hint, code: 'not_found' } });
+});
+
+test('with only one page of a list, `get` prints a category on it, and cannot tell whether another one exists', async () => {
+  const headers = { link: '</v1/categories?page=2>; rel="next"' };
+  expect(await get(['dog', '--json'], headers)).toMatchObject({ code: 0, err: '' });
+  const err = 'error: cannot tell whether category "rat" exists: the service sent only one page of the list';
+  expect(await get(['rat'], headers)).toMatchObject({ code: 7, err: expect.stringContaining(err) });
+});

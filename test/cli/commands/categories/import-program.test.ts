@@ -1,0 +1,196 @@
+// `categories import` as a process with a saved profile: interrupted, killed, concurrent, on several machines, and on a terminal.
+import { once } from 'node:events';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { run } from '../../../../src/cli/program.ts';
+import { PetstoreError } from '../../../../src/errors.ts';
+import type { ImportDocument } from '../../../../src/import/results.ts';
+import { hasPty, hasSignals } from '../../../support/capabilities.ts';
+import { IdleClock } from '../../../support/fake-clock.ts';
+import { errorResponse, startHttpFake } from '../../../support/http-fake.ts';
+import type { Place } from '../../../support/processes.ts';
+import { ended, until } from '../../../support/processes.ts';
+import { inTerminal, savedPlace, start } from '../../../support/program.ts';
+import { hasStateServer, RedisServer } from '../../../support/redis-server.ts';
+import { inProcess, serving, world } from '../../../support/world.ts';
+
+const withServer = test.runIf(hasStateServer);
+const IMPORT = ['categories', 'import', 'rows.csv', '--json'];
+
+async function startStateServer(): Promise<RedisServer> {
+  const server = await RedisServer.start();
+  onTestFinished(() => server.kill());
+  return server;
+}
+
+interface FleetOptions {
+  readonly server?: RedisServer | undefined;
+  readonly rows?: number;
+  readonly onCreate?: (count: number, clock: IdleClock) => void;
+}
+
+/** A service, and imports into it: on one machine, or each on a new one if they share a state server. */
+async function fleetOf({ server, rows = 12, onCreate }: FleetOptions = {}) {
+  const clock = new IdleClock(Date.now());
+  const service = { items: [] as { id: number; name: string }[], creates: 0, isLate: false, delayMs: 0 };
+  const { url, close } = await startHttpFake(async ({ method, body }) => {
+    clock.touch();
+    if (service.delayMs > 0) await setTimeout(service.delayMs);
+    if (method === 'GET') return { body: service.items };
+    service.creates++;
+    onCreate?.(service.creates, clock);
+    const item = { id: service.creates, name: (JSON.parse(body) as { name: string }).name };
+    if (!service.isLate) service.items.push(item);
+    else void clock.sleep(3000).then(() => service.items.push(item));
+    return service.isLate ? errorResponse(500, 'late', 'processed later') : { status: 201, body: item };
+  });
+  onTestFinished(close);
+  const names = Array.from({ length: rows }, (_, row) => `row ${row}`).sort();
+  const machine = (): Place => {
+    const at = savedPlace(url, server ? { PETSTORE_STATE_URL: server.url } : {});
+    writeFileSync(join(at.dir, 'rows.csv'), `name\n${names.join('\n')}\n`);
+    return at;
+  };
+  const first = machine();
+  const next = (): Place => (server ? machine() : first);
+  return {
+    ...{ service, clock, url, names, first },
+    listed: () => service.items.map(({ name }) => name).sort(),
+    /** Imports in process and virtual time. */
+    run: () => clock.drive(inProcess(IMPORT, { ...next(), clock })),
+    spawn: (args = IMPORT) => start(next(), args),
+  };
+}
+
+const documentOf = ({ out }: { readonly out: string }) => JSON.parse(out) as ImportDocument;
+
+test.runIf(hasSignals)('after SIGINT, an import prints how to resume, and a waiting one creates the rest', async () => {
+  const { service, names, listed, spawn } = await fleetOf({ rows: 100 });
+  service.delayMs = 240;
+  const first = spawn([...IMPORT, '--concurrency', '2']);
+  const interrupted = ended(first);
+  await until(() => service.creates > 0);
+  const second = spawn(['categories', 'import', 'rows.csv', '--concurrency', '32']);
+  const resumed = ended(second);
+  await once(second.stderr as Readable, 'data');
+  const third = spawn();
+  const [waiting] = await once(third.stderr as Readable, 'data');
+  expect(JSON.parse(`${waiting}`)).toEqual({
+    waiting: { reason: 'import', pid: first.pid, host: expect.any(String) },
+  });
+  const killed = ended(third);
+  third.kill('SIGKILL');
+  await killed;
+  first.kill('SIGINT');
+  const outcome = await interrupted;
+  const { created, unknown, pending } = documentOf(outcome);
+  expect([outcome.code, unknown, created.length + pending]).toEqual([130, [], 100]);
+  const hint = 'run `petstore categories import rows.csv --json --concurrency 2` to resume';
+  expect(JSON.parse(outcome.err)).toMatchObject({ error: { kind: 'interrupted', hint } });
+  const rest = await resumed;
+  expect([rest.code, rest.err]).toEqual([0, expect.stringContaining(`import to finish (PID ${first.pid} on `)]);
+  expect(rest.err.match(/import to finish/g)).toHaveLength(1);
+  expect(rest.out).toBe(`Created ${pending}, skipped ${created.length}, failed 0, unknown 0\n`);
+  expect(listed()).toEqual(names);
+});
+
+test.runIf(hasPty)('an import prompts with URL and count, and "no" causes exit code 130 without an error', async () => {
+  const { first, url, listed } = await fleetOf({ rows: 3 });
+  const steps = [{ after: 'Create 3', send: 'n\r' }];
+  const no = await inTerminal(first, ['categories', 'import', 'rows.csv'], { steps, columns: 120 });
+  expect([no.code, no.cooked, listed()]).toEqual([130, true, []]);
+  expect(no.screen).toContain(`Create 3 categories at ${url} (profile `);
+  expect(no.screen).not.toContain('error:');
+  // The prompt took no lock, so no other import has waited for the answer.
+  expect(existsSync(join(first.dir, 'state', 'imports'))).toBe(false);
+});
+
+test.each([
+  ['by the next import', 'the state directory was deleted', false],
+  ...(hasStateServer ? [['by an import on another machine', 'the state server was flushed', true] as const] : []),
+] as const)(
+  'an import that was killed is completed %s, which waits 10 s unless %s',
+  async (_where, _what, isShared) => {
+    const server = isShared ? await startStateServer() : undefined;
+    const { service, clock, first, names, listed, run, spawn } = await fleetOf({ server });
+    const killed = async (): Promise<void> => {
+      const child = spawn();
+      const outcome = ended(child);
+      await until(() => service.creates >= 4);
+      child.kill('SIGKILL');
+      await outcome;
+    };
+    // The killed import and the state server use the real clock.
+    const since = Date.now();
+    service.isLate = true;
+    await killed();
+    service.isLate = false;
+    const completed = await run();
+    expect([completed.code, listed()]).toEqual([0, names]);
+    expect(Date.now() - since + clock.monotonic()).toBeGreaterThanOrEqual(10_000);
+    expect(completed.err).toContain('"reason":"requests"');
+    Object.assign(service, { items: [], creates: 0 });
+    await killed();
+    if (server) await server.command('FLUSHALL');
+    else rmSync(join(first.dir, 'state'), { recursive: true });
+    const immediate = await run();
+    expect([immediate.code, listed(), immediate.err]).toEqual([0, names, expect.not.stringContaining('"requests"')]);
+  },
+);
+
+withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
+  ['is killed', (server) => server.kill()],
+  ['has no memory left', (server) => server.command('CONFIG', 'SET', 'maxmemory', '1')],
+])('an import whose state server %s exits with 9 and prints the rows created so far', async (_what, harm) => {
+  const server = await startStateServer();
+  let harmed: Promise<unknown> | undefined;
+  const { service, run } = await fleetOf({
+    server,
+    onCreate(count, clock) {
+      if (count === 4) harmed = harm(server);
+      // Longer than a lock may stay unconfirmed.
+      if (count === 7) void clock.advance(31_000);
+    },
+  });
+  const { code, out, err } = await run();
+  await harmed;
+  const { created, unknown, pending } = documentOf({ out });
+  expect([code, pending > 0, created.length + unknown.length]).toEqual([9, true, service.items.length]);
+  expect(err).toContain('"kind":"storage"');
+});
+
+withServer('an import that is interrupted while its state server hangs prints its document within 10 s', async () => {
+  // The timeouts of calls to a state server are intervals.
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const server = await startStateServer();
+  const clock = new IdleClock(Date.now());
+  const interrupt = new AbortController();
+  const { env } = await serving(({ method, body }) => {
+    clock.touch();
+    if (method === 'GET') return { body: [] };
+    if (body.includes('dog')) return { status: 201, body: { id: 7, name: 'dog' } };
+    server.suspend();
+    interrupt.abort(new PetstoreError('interrupted', 'interrupted', { exitCode: 130 }));
+    return 'silence';
+  });
+  const context = world(['categories', 'import', '-', '--json', '--concurrency', '1'], {
+    env: { ...env, PETSTORE_STATE_URL: server.url },
+    ...{ stdin: 'name\ndog\ncat\n', signal: interrupt.signal, clock },
+  });
+  const ending = run(context);
+  await clock.drive(once(interrupt.signal, 'abort'));
+  let ms = 0;
+  // After 10 s, the program would be terminated (src/main.ts).
+  for (; ms < 10_000 && context.stdout.text() === ''; ms += 10) {
+    await clock.advance(10);
+    vi.advanceTimersByTime(10);
+  }
+  expect(JSON.parse(context.stdout.text())).toMatchObject({ created: [{ id: 7 }], unknown: [{ row: 2 }] });
+  server.resume();
+  expect(await clock.drive(ending)).toBe(130);
+  expect(context.stderr.text()).toContain('"outcome":"unknown"');
+});

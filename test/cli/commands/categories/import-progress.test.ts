@@ -1,0 +1,103 @@
+// The estimated time of an import, and its progress line; the length of a window comes from the time to its reset.
+import { expect, test } from 'vitest';
+import { formatEstimate, progressLineFormatter } from '../../../../src/cli/commands/categories/import-progress.ts';
+import { estimateDuration } from '../../../../src/import/estimate.ts';
+import type { Quota } from '../../../../src/rate-limit/quota.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+
+const START = 1_800_000_000_000;
+const MINUTE = 60_000;
+const HALF_HOUR = 30 * MINUTE;
+const NO_WAIT = 'no wait for the rate limit';
+const UNKNOWN = 'unknown until the rate limit resets';
+
+/** By default, nothing is left of 60 requests, and the window of a minute ends in 30 s. */
+function quota(given: Partial<Quota>): Quota {
+  const known = { limit: 60, remaining: 0, resetAt: START + 30_000, updatedAt: START, resetPassed: false };
+  const none = { dailyLimit: null, blocked: null, nextRequestAt: null };
+  return { ...known, ...none, inFlight: 0, shared: true, stateServer: null, ...given };
+}
+
+const daily = { limit: 1000, remaining: 40, resetAt: START + 5 * 60 * MINUTE, updatedAt: START, resetPassed: false };
+const atMidnight = START + 16 * 60 * MINUTE;
+/** Either the limit per minute of one plan or the daily limit of another. */
+const midnight = { limit: 1000, remaining: 200, resetAt: atMidnight, updatedAt: atMidnight - 30_000 };
+const unknown = { limit: null, remaining: null, resetAt: null, resetPassed: null };
+
+test.each<[string, string, number, Partial<Quota>]>([
+  ['a window with half an hour left', UNKNOWN, 600, { resetAt: START + HALF_HOUR }],
+  ['a window with enough in half an hour', '30m at 60 requests per window', 60, { resetAt: START + HALF_HOUR }],
+  ['a window with five hours left', '1 day 5h at 60 requests per day', 120, { resetAt: START + 10 * HALF_HOUR }],
+  ['one reset', '30s at 60 requests per minute', 60, {}],
+  ['one reset and a later next request', '32s at 60 requests per minute', 60, { nextRequestAt: START + 31_050 }],
+  ['enough quota', NO_WAIT, 20, { remaining: 20 }],
+  ['no rows', NO_WAIT, 0, {}],
+  ['no limit', NO_WAIT, 5000, { limit: 1e9, remaining: 1e9 }],
+  ['a window of a minute', '10m at 60 requests per minute', 600, {}],
+  ['a minute that has ended', '9m at 60 requests per minute', 600, { resetPassed: true, remaining: null }],
+  ['a reported daily window', '5h at 1,000 requests per day', 100, { dailyLimit: daily }],
+  ['one more row than the daily limit of the plan', '1 day at 1,000 requests per day', 1001, {}],
+  ['as many rows as the daily limit of the plan', '17m at 60 requests per minute', 1000, {}],
+  ['more rows than the daily limit of the plan', '2 days at 1,000 requests per day', 2001, {}],
+  ['a larger plan', '2 days at 10,000 requests per day', 20_001, { limit: 300 }],
+  ['a custom limit', '33m at 61 requests per minute', 2000, { limit: 61 }],
+  ['a daily window without a limit', '10m at 60 requests per minute', 600, { dailyLimit: { ...daily, limit: null } }],
+  ['a limit that is one per minute or one per day before midnight', UNKNOWN, 2500, midnight],
+])('for %s, the estimate is "%s"', (_what, expected, rows, given) => {
+  const result = estimateDuration(rows, quota(given), START);
+  expect([formatEstimate(result), result.isDaily]).toEqual([expected, / per day$/.test(expected)]);
+});
+
+test('the estimate is unknown without a known limit', () => {
+  expect(formatEstimate(estimateDuration(5, quota(unknown), START))).toBe('unknown');
+});
+
+interface Shown extends Partial<Quota> {
+  readonly total?: number;
+  readonly unknown?: number;
+  readonly isWaiting?: true;
+}
+
+const NONE = { exists: 0, created: 0, failed: 0, unknown: 0 };
+
+/** Terminals of 80 and 40 columns; five cells stay free. */
+const [ROOM_80, ROOM_40] = [75, 35];
+const minute = { remaining: 2, resetAt: START + MINUTE };
+const toLookUp = { ...minute, unknown: 3 };
+const ended = { resetAt: START + MINUTE };
+const largest = { ...ended, total: 299_999, limit: 1000 };
+const soon = { ...ended, nextRequestAt: START + 61_050, isWaiting: true } as const;
+
+test.each<[string, string, number, Shown, number]>([
+  ['fits 80 columns', '118 of 900 · 13m left · quota 2 of 60', 118, minute, ROOM_80],
+  ['has no quota at 40 columns', '118 of 900 · 13m left', 118, minute, ROOM_40],
+  ['keeps the time left at 40 columns', '199,999 of 299,999 · 1h 40m left', 199_999, largest, ROOM_40],
+  ['omits the quota during a wait', '118 of 900 · 14m left', 118, { ...ended, isWaiting: true }, ROOM_80],
+  ['counts rows to look up', '890 of 900 · 1m left · quota 2 of 60 · 3 to look up', 890, toLookUp, ROOM_80],
+  ['shows no time after the last row', '900 of 900 · quota 2 of 60', 900, minute, ROOM_80],
+  ['needs the length of the window', '118 of 900 · time left unknown', 118, { resetAt: START + HALF_HOUR }, ROOM_40],
+  ['knows the time to the only reset that is needed', '840 of 900 · 30s left', 840, {}, ROOM_40],
+  ['shows the wait for the next request to the second', '895 of 900 · 1m 2s left', 895, soon, ROOM_80],
+])('the progress line %s: %s', (_what, expected, done, shown, room) => {
+  const { total = 900, unknown = 0, isWaiting = false, ...given } = shown;
+  const show = progressLineFormatter(total, new FakeClock(START));
+  const counts = { ...NONE, created: done, unknown };
+  expect(show({ counts, quota: quota(given), isWaiting, room })).toBe(expected);
+});
+
+test.each([
+  ['without a window, from the pace with waits', quota(unknown), '6m'],
+  ['in an open window, from the pace without waits', quota({ limit: 60_000, remaining: 60_000 }), '3m'],
+])('the time left is derived %s', async (_what, view, expected) => {
+  const clock = new FakeClock(START);
+  const show = progressLineFormatter(2000, clock);
+  const line = (created: number, isWaiting: boolean) =>
+    show({ counts: { ...NONE, created }, quota: view, isWaiting, room: ROOM_80 });
+  // Time before the first line, such as a prompt, does not count toward the pace.
+  await clock.sleep(20_000);
+  expect(line(0, false)).not.toContain('left ·');
+  await clock.sleep(20_000);
+  expect(line(200, false)).toContain('200 of 2,000 · 3m left');
+  await clock.sleep(20_000);
+  expect(line(200, true)).toContain(`200 of 2,000 · ${expected} left`);
+});

@@ -1,0 +1,40 @@
+// The warnings of an import about names.
+import { expect, test } from 'vitest';
+import {
+  differingDescriptionsWarning,
+  lookAlikesWarning,
+  repeatedNamesWarning,
+} from '../../../../src/cli/commands/categories/import-warnings.ts';
+import { readRows } from '../../../../src/cli/rows/rows.ts';
+
+test('names that differ only in case, spaces or Unicode form are named in one line', () => {
+  const rows = ['cat', 'Cat', 'dog', 'dog\u00a0', 'é', 'e\u0301', 'ant', 'ANT', 'cat', 'bat'].map((name) => ({ name }));
+  expect(lookAlikesWarning(rows)).toBe(
+    'names that differ only in case, spaces or Unicode form become separate categories: "cat" and "Cat", "dog" and "dog\u00a0", "é" and "e\u0301", and 1 more',
+  );
+  expect(lookAlikesWarning(rows.slice(0, 1))).toBeUndefined();
+});
+
+test.each<[string, string | undefined]>([
+  ['name,description\nfox,\ncat,\n"fox",\n\nFox,\n', '1 row repeats a name and is skipped: line 4 "fox"'],
+  [
+    'name,description\nfox,Vulpes\n"a\nb",""\nfox,Vulpes\nfox,Vulpes\n"a\nb",\nfox,Vulpes\n',
+    '4 rows repeat a name and are skipped: line 5 "fox", line 6 "fox", line 7 "a\nb", and 1 more',
+  ],
+  ['[{"name":"fox"},\n\n{"name":"cat"}, {"name":"fox"\n}]', '1 row repeats a name and is skipped: line 3 "fox"'],
+  ['{"name":"fox"}\n{"name":"cat"}', undefined],
+])('rows of %j that repeat a name are reported with their lines, if there are any', async (content, warning) => {
+  const rows = await readRows({ label: 'it', extension: '', bytes: Buffer.from(content) }, { ignoreExtra: false });
+  expect(repeatedNamesWarning(rows)).toBe(warning);
+});
+
+test.each<[string[], string | undefined]>([
+  [[], undefined],
+  [['cat'], '1 existing category has a different description and cannot be updated: "cat"'],
+  [
+    ['cat', 'dog', 'cow', 'elk'],
+    '4 existing categories have a different description and cannot be updated: "cat", "dog", "cow", and 1 more',
+  ],
+])('the warning about the different descriptions of %j names at most three categories', (names, warning) => {
+  expect(differingDescriptionsWarning(names)).toBe(warning);
+});

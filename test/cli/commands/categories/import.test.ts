@@ -1,0 +1,211 @@
+// `categories import` with the built-in sandbox: prompts, output, requests and exit codes.
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { importView } from '../../../../src/cli/commands/categories/import-view.ts';
+import { loadRenderer } from '../../../../src/cli/output/render.ts';
+import { IdleClock } from '../../../support/fake-clock.ts';
+import { quotaHeaders } from '../../../support/http-fake.ts';
+import { tempDir } from '../../../support/temp-dir.ts';
+import { inProcess, serving, world } from '../../../support/world.ts';
+
+function shop() {
+  const dir = tempDir();
+  const run = (args: readonly string[], stdin?: string) =>
+    inProcess([...args, '-p', 'sandbox'], stdin === undefined ? { dir } : { dir, stdin });
+  return {
+    dir,
+    run,
+    file: (name: string, content: string) => writeFileSync(join(dir, name), content),
+    names: async (): Promise<string[]> => {
+      const listed = JSON.parse((await run(['categories', 'list', '--json'])).out) as { name: string }[];
+      return listed.map(({ name }) => name);
+    },
+  };
+}
+
+const IMPORT = ['categories', 'import'];
+
+const NONE = { created: [], skipped: [], failed: [], unknown: [], pending: 0 };
+
+test('`import --json` prints one document, and another import skips the rows and warns about different descriptions', async () => {
+  const { run } = shop();
+  const empty = await run([...IMPORT, '-', '--json'], '[]');
+  expect([empty.code, empty.err, JSON.parse(empty.out)]).toEqual([0, '', NONE]);
+  expect((await run([...IMPORT, '-', '--dry-run'], '[]')).out).toBe('Would create 0 categories and skip 0\n');
+  const first = await run([...IMPORT, '-', '--json'], '{"name":"dog","id":77}\n{"name":"cat","description":"Felis"}\n');
+  expect([first.code, first.err]).toEqual([0, '']);
+  const [dog, cat] = ['{"name":"dog","id":1}', '{"name":"cat","id":2}'].map((text) => JSON.parse(text) as object);
+  expect(JSON.parse(first.out)).toEqual({ ...NONE, created: [dog, { ...cat, description: 'Felis' }] });
+  // An empty description does not differ from none.
+  const rows = '{"name":"dog","description":""}\n{"name":"cat","description":"Katze"}\n{"name":"cow"}\n';
+  const { err, out } = await run([...IMPORT, '-'], rows);
+  expect(err).toContain('warning: 1 existing category has a different description and cannot be updated: "cat"\n');
+  expect(out).toBe('Created 1, skipped 2, failed 0, unknown 0\n');
+  const differing = { row: 2, ...cat, differs: true };
+  const skipped = [{ row: 1, ...dog }, differing, { row: 3, name: 'cow', id: 3 }];
+  expect(JSON.parse((await run([...IMPORT, '-', '--json'], rows)).out)).toEqual({ ...NONE, skipped });
+});
+
+test('an import creates a repeated name once, with a warning that names the lines', async () => {
+  const { file, run, names } = shop();
+  file('species.csv', 'name,description\nfox,Vulpes\ncat,\nfox,Vulpes\n');
+  const warning = '1 row repeats a name and is skipped: line 4 "fox"';
+  const preview = await run([...IMPORT, 'species.csv', '--dry-run', '--json']);
+  const skipped = { row: 3, name: 'fox', repeats: 1 };
+  expect([preview.code, JSON.parse(preview.err)]).toEqual([0, { warning: { message: warning } }]);
+  expect(JSON.parse(preview.out)).toMatchObject({ toCreate: [{ row: 1 }, { row: 2 }], skipped: [skipped] });
+  const { code, out, err } = await run([...IMPORT, 'species.csv']);
+  expect([code, out]).toEqual([0, 'Created 2, skipped 1, failed 0, unknown 0\n']);
+  expect(err).toContain(`warning: ${warning}\n`);
+  expect(await names()).toEqual(['fox', 'cat']);
+});
+
+test('an import of an invalid file exits with code 2 and records nothing, even without a key', async () => {
+  const { dir, file, run } = shop();
+  file('bad.csv', 'name\ndog\n""\n');
+  const { code, out, err } = await run([...IMPORT, 'bad.csv', '--json']);
+  expect([code, out]).toEqual([2, '']);
+  const problems = [{ line: 3, row: 2, message: 'name is blank' }];
+  expect(JSON.parse(err)).toMatchObject({ error: { kind: 'usage', problems } });
+  expect((await inProcess([...IMPORT, 'bad.csv'], { dir })).code).toBe(2);
+  expect(readdirSync(dir)).toEqual(['bad.csv']);
+  file('good.csv', 'name\ndog\n');
+  expect((await inProcess([...IMPORT, 'good.csv'], { dir })).code).toBe(3);
+});
+
+test('an import reports a rejected row and creates the others, and an import of the corrected file creates the rest', async () => {
+  const { file, run, names } = shop();
+  // Larger than the sandbox's limit.
+  const name = 'x'.repeat(1_100_000);
+  file('species.csv', `name\ndog\n${name}\ncat\n`);
+  const first = await run([...IMPORT, 'species.csv', '--json']);
+  expect(first.code).toBe(4);
+  const failed = [{ row: 2, name, code: 'body_too_large', message: expect.any(String), status: 413 }];
+  expect(JSON.parse(first.out)).toMatchObject({ created: [{ name: 'dog' }, { name: 'cat' }], failed, pending: 0 });
+  expect(JSON.parse(first.err)).toMatchObject({ error: { kind: 'rejected', status: 413 } });
+  const again = await run([...IMPORT, 'species.csv']);
+  expect(again.out).toMatch(/^Created 0, skipped 2, failed 1, unknown 0\n[\s\S]*body_too_large/);
+  file('species.csv', 'name\ndog\ncow\ncat\n');
+  expect((await run([...IMPORT, 'species.csv'])).out).toBe('Created 1, skipped 2, failed 0, unknown 0\n');
+  expect((await names()).sort()).toEqual(['cat', 'cow', 'dog']);
+});
+
+test('the result of an import lists at most twenty rows that may or may not exist, with possible matches', async () => {
+  const print = await loadRenderer(importView, world([]), { format: 'table', color: false });
+  const unknown = Array.from({ length: 21 }, (_, at) => ({ row: at + 1, name: 'x', maybe: { id: 7, name: 'X' } }));
+  const text = [...print({ document: { ...NONE, unknown, pending: 2 }, failure: undefined })].join('');
+  expect(text).toMatch(/^Created 0, skipped 0, failed 0, unknown 21, pending 2\n\nMay or may not exist:\nROW /);
+  expect(text.match(/^ *\d+ {2}x {5}7 X$/gm)).toHaveLength(20);
+  expect(text).toMatch(/\nand 1 more unknown \(see --json\)\n$/);
+});
+
+test('`import --dry-run` prints the rows to create and the estimated time, and creates and records nothing', async () => {
+  const { dir, file, run, names } = shop();
+  await run(['categories', 'create', '--name', 'dog']);
+  const cows = Array.from({ length: 70 }, (_, at) => `cow ${at},\n`).join('');
+  file('species.csv', `name,description\ndog,\ncat,Felis\n${cows}`);
+  const { code, out } = await run([...IMPORT, 'species.csv', '--dry-run']);
+  expect(code).toBe(0);
+  expect(out).toContain('Would create 71 categories and skip 1\nEstimated time: ');
+  expect(out).toContain('and 51 more to create');
+  const json = await run([...IMPORT, 'species.csv', '--dry-run', '--json']);
+  expect(JSON.parse(json.out)).toMatchObject({
+    dryRun: true,
+    toCreate: expect.arrayContaining([{ row: 2, name: 'cat', description: 'Felis' }]),
+    skipped: [{ row: 1, name: 'dog', id: 1 }],
+    estimatedSeconds: expect.any(Number),
+    exceedsDailyLimit: false,
+  });
+  expect(await names()).toEqual(['dog']);
+  expect(readdirSync(join(dir, 'state'))).not.toContain('imports');
+});
+
+test('an import with an unwritable state directory exits with code 9 and sends nothing', async () => {
+  const { dir, file, run, names } = shop();
+  file('rows.csv', 'name\ndog\n');
+  await names();
+  writeFileSync(join(dir, 'state', 'imports'), 'a file instead of a directory');
+  const { code, out, err } = await run([...IMPORT, 'rows.csv', '--json']);
+  expect([code, out, await names()]).toEqual([9, '', []]);
+  const message = expect.stringContaining(`cannot lock the import in "${join(dir, 'state', 'imports')}" (`);
+  const hint = 'set PETSTORE_STATE_DIR to a directory that you can write to';
+  expect(JSON.parse(err)).toMatchObject({ error: { kind: 'storage', message, hint } });
+});
+
+test('an import prints every digit of ids above 2^53, names that look alike, and no estimated time if no limit is known', async () => {
+  const cat = '{"id":9223372036854775001,"name":"cat"}';
+  let isCreated = false;
+  const { env, requests } = await serving(({ method }) => {
+    if (method === 'GET') return { body: isCreated ? `[${cat}]` : '[]' };
+    isCreated = true;
+    return { status: 201, body: cat };
+  });
+  const { out } = await inProcess([...IMPORT, '-', '--json'], { env, stdin: '[{"name":"cat"}]' });
+  expect(out).toContain('"id":9223372036854775001');
+  // The quota allows a last list.
+  expect(requests.map(({ method }) => method)).toEqual(['GET', 'POST', 'GET']);
+  const preview = { env, stdin: '[{"name":"cat"},{"name":"Cat"}]' };
+  const { err } = await inProcess([...IMPORT, '-', '--dry-run'], preview);
+  expect(err).toContain(' become separate categories: "cat" and "Cat"\n');
+  const json = await inProcess([...IMPORT, '-', '--dry-run', '--json'], preview);
+  expect(JSON.parse(json.out)).toMatchObject({ estimatedSeconds: null, exceedsDailyLimit: false });
+});
+
+test('an import from a pipe needs --yes if stderr is a terminal, and needs no answer in CI, without a terminal or in the sandbox', async () => {
+  const { dir, file } = shop();
+  file('a.csv', 'name\ndog\n');
+  const dog = { id: 1, name: 'dog' };
+  let items: object[] = [];
+  const { env } = await serving(({ method }) => {
+    if (method === 'POST') items = [dog];
+    return method === 'POST' ? { status: 201, body: dog } : { body: items };
+  });
+  const run = (words: readonly string[], options: object = { stdin: '{"name":"dog"}' }, more = {}) => {
+    items = [];
+    return inProcess([...IMPORT, ...words], { dir, env: { ...env, ...more }, columns: 80, ...options });
+  };
+  expect(await run(['-'])).toMatchObject({ code: 2, out: '', err: expect.stringContaining('use --yes') });
+  const unasked = { code: 0, err: expect.not.stringContaining('Create ') };
+  expect(await run(['-', '--yes'])).toMatchObject(unasked);
+  expect(await run(['-'], undefined, { CI: '1' })).toMatchObject(unasked);
+  expect(await run(['a.csv'])).toMatchObject(unasked);
+  expect(await run(['a.csv', '--yes'], {})).toMatchObject(unasked);
+  const server = { PETSTORE_STATE_URL: 'redis://127.0.0.1:9' };
+  expect(await run(['a.csv', '-p', 'sandbox'], {}, server)).toMatchObject(unasked);
+});
+
+test('an import that ends sends no row that waits for the rate limit, and ends the wait', async () => {
+  const clock = new IdleClock(Date.now());
+  let remaining = 2;
+  const { env, requests } = await serving(({ method }) => {
+    clock.touch();
+    const headers = quotaHeaders(--remaining);
+    return method === 'GET' ? { body: [], headers } : { status: 401, body: {}, headers };
+  });
+  const stdin = `name\n${Array.from({ length: 20 }, (_, row) => `Row ${row}`).join('\n')}\n`;
+  const { code, err } = await clock.drive(inProcess([...IMPORT, '-'], { env, stdin, clock }));
+  expect([code, requests.map(({ method }) => method)]).toEqual([3, ['GET', 'POST']]);
+  expect(err).toContain('rejected the API key (401)');
+  expect(clock.monotonic()).toBeLessThan(28_000);
+});
+
+test('the progress line of an import fits the terminal, and is cleared before a warning', async () => {
+  // Loading the spinner takes real time.
+  await import('ora');
+  const clock = new IdleClock(Date.now());
+  const { env } = await serving(async ({ method }) => {
+    clock.touch();
+    await clock.sleep(1000);
+    const dog = [{ id: 1, name: 'dog', description: 'Canis' }];
+    if (method === 'GET') return { body: dog, headers: quotaHeaders() };
+    return { status: 201, body: { id: 2, name: 'cat' }, headers: quotaHeaders() };
+  });
+  const { dir, file } = shop();
+  file('rows.csv', 'name,description\ndog,Wolf\ncat,\n');
+  const run = inProcess([...IMPORT, 'rows.csv', '--yes'], { dir, env, clock, columns: 22 });
+  const { err } = await clock.drive(run);
+  // Without the quota, for which there is no room.
+  expect(err).toContain(' 1 of 2\u001b');
+  expect(err).toMatch(/\u001b\[0Kwarning: 1 existing/);
+});

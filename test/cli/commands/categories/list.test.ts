@@ -1,0 +1,50 @@
+// `categories list`: --search and --sort, which the service does not support, and formats.
+import { expect, test } from 'vitest';
+import { filterAndSort } from '../../../../src/cli/commands/categories/list.ts';
+import { inProcess, serving } from '../../../support/world.ts';
+
+const categories = [
+  { id: 9223372036854775807n, name: 'élan', description: 'moose' },
+  { id: 2, name: 'Zebra' },
+  { id: 10, name: 'cat', description: 'Felis CATUS' },
+  { id: 1, name: 'Elephant' },
+];
+
+test.each<[string, Parameters<typeof filterAndSort>[1], string[]]>([
+  ["keeps the service's order without options", {}, ['élan', 'Zebra', 'cat', 'Elephant']],
+  ['is searched regardless of case', { search: 'CAT' }, ['cat']],
+  ['is searched in descriptions', { search: 'catus' }, ['cat']],
+  ['is searched regardless of Unicode composition', { search: 'e\u0301LAN' }, ['élan']],
+  ['is empty if nothing matches', { search: 'dog' }, []],
+  ['is sorted by name with English collation', { sort: 'name' }, ['cat', 'élan', 'Elephant', 'Zebra']],
+  ['is sorted by ids as numbers, even above 2^53', { sort: 'id' }, ['Elephant', 'Zebra', 'cat', 'élan']],
+])('a list %s (%j)', (_what, options, names) => {
+  expect(filterAndSort(Object.freeze(categories), options).map(({ name }) => name)).toEqual(names);
+});
+
+test('categories of the same name are sorted by id', () => {
+  const cats = [2, 1, 3].map((id) => ({ id, name: 'cat' }));
+  expect(filterAndSort(cats, { sort: 'name' }).map(({ id }) => id)).toEqual([1, 2, 3]);
+});
+
+test('an empty list prints nothing on stdout, and "No categories found" on stderr', async () => {
+  const list = ['categories', 'list', '-p', 'sandbox'];
+  const { code, out, err } = await inProcess(list);
+  expect({ code, out }).toEqual({ code: 0, out: '' });
+  expect(err).toMatch(/^No categories found\nquota \(sandbox\): /);
+  expect(await inProcess([...list, '--json'])).toEqual({ code: 0, out: '[]\n', err: '' });
+  expect(await inProcess([...list, '--quiet'])).toEqual({ code: 0, out: '', err: '' });
+});
+
+test('global options are accepted anywhere in the line', async () => {
+  const run = await inProcess('--quiet categories --format=csv list -p sandbox'.split(' '));
+  expect(run).toEqual({ code: 0, out: 'id,name,description\n', err: '' });
+});
+
+test('a list that is one page of several is printed with a warning', async () => {
+  const headers = { link: '</v1/categories?page=2>; rel="next"' };
+  const { env } = await serving(() => ({ body: [{ id: 1, name: 'cat' }], headers }));
+  const err = 'warning: the service sent only one page of the list of categories\n';
+  const run = await inProcess(['categories', 'list', '--format', 'csv', '-q'], { env });
+  expect(run).toEqual({ code: 0, out: 'id,name,description\n1,cat,\n', err });
+});

@@ -1,0 +1,179 @@
+// `petstore doctor`: each check with its hint, and the exit code of the first that fails.
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { checkClock } from '../../../src/cli/commands/doctor-checks.ts';
+import { run } from '../../../src/cli/program.ts';
+import { hasModes, hasMounts } from '../../support/capabilities.ts';
+import { errorResponse } from '../../support/http-fake.ts';
+import { place } from '../../support/processes.ts';
+import { BIN } from '../../support/program.ts';
+import { hasStateServer, RedisServer } from '../../support/redis-server.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { inProcess, serving, world } from '../../support/world.ts';
+
+type Check = Record<'id' | 'label' | 'status' | 'detail', string> & { readonly hint?: string };
+
+const LISTED = { body: [] };
+
+async function doctor(env: Record<string, string>, args: readonly string[] = [], dir = tempDir()) {
+  const { code, out, err } = await inProcess(['doctor', '--json', ...args], { env, dir });
+  const checks = JSON.parse(out) as Check[];
+  const failed = checks.filter(({ status }) => status === 'failed');
+  return { code, out, err, failed, checks, of: (id: string) => checks.find((check) => check.id === id) };
+}
+
+const KEY = { PETSTORE_API_KEY: 'sk_secret_0123456789abcdef' };
+const at = (url: string) => ({ ...KEY, PETSTORE_BASE_URL: url });
+
+/** A directory with a private config directory of these files. */
+function withConfig(files: Readonly<Record<string, string>>): string {
+  const dir = tempDir();
+  mkdirSync(join(dir, 'config'), { mode: 0o700 });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, 'config', name), text, { mode: 0o600 });
+  return dir;
+}
+
+test('doctor --json prints the checks of a healthy setup with documented ids, and creates no directory', async () => {
+  const dir = tempDir();
+  const { code, checks, err } = await doctor((await serving(() => LISTED)).env, [], dir);
+  expect([code, err]).toEqual([0, '']);
+  const ids = checks.map(({ id }) => id).join(' ');
+  expect(ids).toBe('node config state profile base_url proxy connection api_key clock');
+  for (const check of checks) {
+    expect(check).toEqual({ id: check.id, label: check.label, status: check.status, detail: expect.any(String) });
+  }
+  expect(existsSync(join(dir, 'config'))).toBe(false);
+});
+
+const unknownHost = () => at('https://nowhere.invalid/v1');
+const withState = (state: string) => (url: string) => ({ ...at(url), PETSTORE_STATE_URL: state });
+const httpAsState = (url: string) => withState(url.replace('http', 'redis').replace('/v1', ''))(url);
+/** A path below a file. */
+const NO_DIRECTORY = join(import.meta.filename, 'data');
+const sandboxWithoutData = () => ({ PETSTORE_PROFILE: 'sandbox', PETSTORE_STATE_DIR: NO_DIRECTORY });
+const named = (name: string) => () => ({ PETSTORE_PROFILE: name });
+const proxied = (url: string) => ({ ...at('https://a.example/v1'), https_proxy: url, HTTPS_PROXY: 'http://unused' });
+const closedProxy = () => proxied('http://ann:sk_secret_@127.0.0.1:9');
+const LOGIN = 'run `petstore auth login -p production --url https://HOST/v1` to save a base URL and a key';
+const START = 'start the state server, or correct PETSTORE_STATE_URL';
+const UNAUTHORIZED = { status: 401, body: { code: 'unauthorized', message: 'No.', status: 401 } };
+const NOT_FOUND = { status: 404, body: {} };
+
+type Row = [what: string, env: (url: string) => object, code: number, id: string, detail: string, hint: string];
+
+// `production` has the URL of the service and no key, and `staging` is damaged.
+test.each<[...Row, response?: { readonly body: unknown; readonly status?: number }]>([
+  ['a mistyped profile', named('stagin'), 2, 'profile', 'available profiles: "production"', 'did you mean "staging"?'],
+  ['a closed port', () => at('http://127.0.0.1:9/v1'), 6, 'connection', 'refused (TCP)', 'check the host and port'],
+  ['an unknown host', unknownHost, 6, 'connection', 'host not found (DNS)', 'check the host name'],
+  ['http in place of https', (url) => at(url.replace('http', 'https')), 6, 'connection', ' (TLS)', 'serves https'],
+  ['a closed proxy', closedProxy, 6, 'connection', 'proxy 127.0.0.1:9', 'correct https_proxy'],
+  ['an invalid proxy', () => proxied('ftp://proxy'), 2, 'proxy', 'https_proxy', ''],
+  ['a rejected key', at, 3, 'api_key', 'No.', 'PETSTORE_API_KEY', UNAUTHORIZED],
+  ['a wrong path', at, 4, 'connection', '404', 'correct PETSTORE_BASE_URL', NOT_FOUND],
+  ['a saved wrong path', () => KEY, 4, 'connection', '404', LOGIN, NOT_FOUND],
+  ['a list of something else', at, 7, 'connection', '', '', { body: [{ id: 'x' }] }],
+  ['an empty key and a saved URL', () => ({ PETSTORE_API_KEY: '' }), 3, 'api_key', 'is empty', ''],
+  ['a damaged profile', named('staging'), 9, 'profile', 'profile-staging.json', ''],
+  ['a sandbox without data', sandboxWithoutData, 9, 'state', '', 'set PETSTORE_STATE_DIR'],
+  ['a closed state server', withState('redis://127.0.0.1:9'), 9, 'state_server', '', START],
+  ['an HTTP server as state server', httpAsState, 9, 'state_server', '', 'correct PETSTORE_STATE_URL'],
+])('doctor with %s reports one failed check', async (_what, env, exitCode, id, detail, hint, response) => {
+  const { url } = await serving(() => response ?? LISTED);
+  const damaged = '{"key": "sk_secret_';
+  const dir = withConfig({ 'profile-production.json': JSON.stringify({ url }), 'profile-staging.json': damaged });
+  const { code, out, err, failed, checks, of } = await doctor({ ...env(url) }, [], dir);
+  expect([code, failed.map((check) => check.id)]).toEqual([exitCode, [id]]);
+  expect(of(id)?.detail).toContain(detail);
+  expect(of(id)?.hint ?? '').toContain(hint);
+  const { error } = JSON.parse(err.trim().split('\n').at(-1) ?? '');
+  expect(error.message).toBe(`1 of ${checks.length} checks failed: ${of(id)?.label}`);
+  if (response) expect(of('clock')?.status).toBe('ok');
+  expect(out + err).not.toContain('sk_secret_');
+});
+
+test('doctor reports unusable config and state directories once each, with their variables', async () => {
+  const { code, failed, of } = await doctor({ PETSTORE_CONFIG_DIR: NO_DIRECTORY, PETSTORE_STATE_DIR: NO_DIRECTORY });
+  const hints = failed.map(({ id, hint }) => [id, hint]);
+  const hint = (id: string) => [id, `set PETSTORE_${id.toUpperCase()}_DIR to a directory that you can write to`];
+  expect([code, hints]).toEqual([9, [hint('config'), hint('state')]]);
+  expect(of('profile')).toMatchObject({ status: 'skipped', detail: 'check "Config" failed' });
+});
+
+test('doctor prints each row when its check has ended', async () => {
+  let before = '';
+  const { env } = await serving(() => {
+    before = context.stdout.text();
+    return LISTED;
+  });
+  const context = world(['doctor'], { env });
+  await run(context);
+  expect(before).toMatch(/^STATUS .*\n(?:.+\n)+ok +Proxy +none\n$/);
+});
+
+test('doctor does not wait for the rate limit, and names the end of the block', async () => {
+  const { env, requests } = await serving(() => errorResponse(429, 'rate_limited', 'No.', { 'retry-after': '50' }));
+  const dir = tempDir();
+  const first = await doctor(env, [], dir);
+  const detail = expect.stringMatching(/ responded \(429\): rate limited; try again in \d+s/);
+  expect([first.code, first.of('connection')]).toMatchObject([0, { status: 'ok', detail }]);
+  const { code, checks, of } = await doctor(env, [], dir);
+  const skipped = checks.filter(({ status }) => status === 'skipped').map(({ id }) => id);
+  expect([code, skipped.join(' ')]).toEqual([0, 'config profile connection api_key clock']);
+  expect(of('connection')?.detail).toMatch(/^rate limited; try again in \d+s/);
+  expect(requests).toHaveLength(1);
+});
+
+test.runIf(hasMounts)('doctor reports a full disk, with the hint to free disk space', () => {
+  const at = place();
+  const fill = `mount -t tmpfs -o size=64k,mode=700 tmpfs "$0"; cd "$0"; mkdir -m 700 config state; cat /dev/zero > fill`;
+  const script = `${fill} 2>/dev/null; exec "$@"`;
+  const command = ['-rm', 'sh', '-c', script, at.dir, process.execPath, BIN, 'doctor', '--json'];
+  const { status, stdout } = spawnSync('unshare', command, { env: at.env, encoding: 'utf8' });
+  const full = (JSON.parse(stdout) as Check[]).filter((one) => one.hint === 'free some disk space');
+  expect([status, full.map(({ id }) => id)]).toEqual([9, ['config', 'state']]);
+});
+
+test.runIf(hasModes)('doctor warns of a directory that others can read, until its hint is followed', async () => {
+  const dir = withConfig({ 'profile-farm.json': '{}' });
+  chmodSync(join(dir, 'config'), 0o755);
+  const hint = `run \`chmod -R go= ${join(dir, 'config')}\``;
+  expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'warning', hint });
+  chmodSync(join(dir, 'config'), 0o700);
+  expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'ok' });
+});
+
+test.runIf(hasStateServer)('doctor shows a state server, and warns if it may evict keys', async () => {
+  const check = async (...args: string[]) => {
+    await using server = await RedisServer.start({ args });
+    const { env } = await serving(() => LISTED);
+    return (await doctor({ ...env, PETSTORE_STATE_URL: server.url })).of('state_server');
+  };
+  const evicting = await check('--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru');
+  expect(evicting).toMatchObject({ status: 'warning', hint: expect.stringContaining('noeviction') });
+  expect(evicting?.detail).toContain('allkeys-lru');
+  const unlimited = await check('--maxmemory-policy', 'allkeys-lru');
+  expect(unlimited).toMatchObject({ status: 'ok', detail: expect.stringMatching(/:\d+ responded without TLS$/) });
+});
+
+test.each([
+  [4000, 'ok', 'agrees with the service'],
+  [90_000, 'warning', 'the system clock is 1m 30s ahead of the service'],
+  [-90_000, 'warning', 'the system clock is 1m 30s behind the service'],
+  [undefined, 'skipped', 'the response has no Date header'],
+])('the clock check reports $1: $2', (off, status, detail) => {
+  const theirs = Date.parse('2026-11-21T12:00:00Z');
+  const at = theirs + 500 + (off ?? 0);
+  const headers = off === undefined ? {} : { date: new Date(theirs).toUTCString() };
+  expect(checkClock({ headers, sentAt: at, receivedAt: at })).toMatchObject({ status, detail });
+});
+
+test('doctor prints checks and hints as a table, and its error does not repeat them', async () => {
+  const { out, err } = await inProcess(['doctor']);
+  expect(out).toMatch(/^STATUS {3}CHECK {9}DETAIL\nok {7}Node {10}\d+/);
+  expect(out).toMatch(/\nok {7}Profile {7}production \(active\)\n/);
+  expect(out).toMatch(/\nfailed {3}Base URL {6}.*\n {23}hint: run `petstore auth login/);
+  expect(err).toBe('error: 1 of 9 checks failed: Base URL\n');
+});

@@ -1,0 +1,73 @@
+// `petstore quota`: the cached quota, --refresh and --clear.
+import { expect, test } from 'vitest';
+import type { RequestRecord } from '../../../src/sandbox/server.ts';
+import { KEY, noonClock, startTestSandbox } from '../../sandbox/support.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { inProcess, serving } from '../../support/world.ts';
+
+async function service(limit = '60/1m') {
+  const clock = noonClock();
+  const statuses: unknown[] = [];
+  const onRequest = ({ status }: RequestRecord): void => void statuses.push(status);
+  const { baseUrl } = await startTestSandbox({ clock, limits: [limit], onRequest });
+  const dir = tempDir();
+  const env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: baseUrl };
+  const run = (line: string) => inProcess(line.split(' '), { env, dir, clock });
+  const json = async (line = 'quota') => JSON.parse((await run(`${line} --json`)).out);
+  return { statuses, run, json, clock };
+}
+
+test('`quota` before the first response prints "unknown" and sends nothing', async () => {
+  const { statuses, run, json } = await service();
+  const out = expect.stringContaining('remaining     unknown (run with --refresh to update)');
+  expect(await run('quota')).toEqual({ code: 0, out, err: '' });
+  const unknown = { limit: null, remaining: null, resetAt: null, updatedAt: null, blocked: null };
+  expect(await json()).toMatchObject(unknown);
+  expect(statuses).toEqual([]);
+});
+
+test('`quota --refresh` sends one GET /categories; `quota` shows its window until the reset, then only the limit', async () => {
+  const { statuses, run, json, clock } = await service();
+  const fresh = await run('quota --refresh');
+  expect(fresh.code).toBe(0);
+  expect(fresh.out).toMatch(/remaining {5}59 of 60\nreset {9}in (?:\d+s|1m)\nupdated {7}[01]s ago\n/);
+  const resetAt = '2026-11-21T12:01:00.000Z';
+  const open = { limit: 60, remaining: 59, resetAt, resetPassed: false, shared: true, dailyLimit: null };
+  expect(await json()).toMatchObject(open);
+  expect(statuses).toEqual([200]);
+  clock.at += 180_000;
+  expect((await run('quota')).out).toMatch(
+    /remaining {5}at most 60 \(run with --refresh to update\)\nreset {9}passed 2m \d+s ago\n/,
+  );
+  expect(await json()).toMatchObject({ limit: 60, remaining: null, resetPassed: true });
+});
+
+test('`quota` shows a limit above 1,000,000 as unlimited, even after the reset', async () => {
+  const { run, clock } = await service('10000000/1m');
+  const { out, err } = await run('quota --refresh');
+  expect(out).toContain('remaining     unlimited\n');
+  expect(err).toBe('quota: unlimited\n');
+  clock.at += 180_000;
+  expect((await run('quota')).out).toContain('remaining     unlimited (run with --refresh to update)\n');
+});
+
+test('`quota` shows the block after a 429, which applies to every command until `quota --clear`', async () => {
+  const { statuses, run, json } = await service('1/1d');
+  await run('categories list');
+  const limited = await run('categories list --json --max-wait 5s');
+  expect(limited).toMatchObject({ code: 5, err: expect.stringContaining('"kind":"rate_limited"') });
+  expect((await run('quota --clear')).err).toContain('Cleared the cached quota');
+  expect((await run('categories list --json --max-wait 5s')).code).toBe(5);
+  expect((await run('quota')).out).toMatch(/blocked {7}by Retry-After, ends in \d+h.* \(at .*\d\d:\d\d\)\n/);
+  const { blocked, nextRequestAt } = await json();
+  expect(blocked).toMatchObject({ reason: 'retry_after', consecutive429s: 1, until: nextRequestAt });
+  expect(blocked.since).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
+  expect(statuses).toEqual([200, 429]);
+  expect(await json('quota --clear')).toMatchObject({ blocked: null, limit: null });
+});
+
+test('`quota --refresh` reports if the service sends no rate-limit headers', async () => {
+  const { env } = await serving(() => ({ body: [] }));
+  const { out } = await inProcess(['quota', '--refresh'], { env });
+  expect(out).toContain('remaining     unknown (the service sent no rate-limit headers)\n');
+});

@@ -1,0 +1,102 @@
+// `petstore sandbox` and the profile `sandbox`: output, invalid options and exit codes.
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { run } from '../../../../src/cli/program.ts';
+import { PetstoreError } from '../../../../src/errors.ts';
+import { FAULT_KINDS } from '../../../../src/sandbox/faults.ts';
+import { noonClock, startTestSandbox } from '../../../sandbox/support.ts';
+import { tempDir } from '../../../support/temp-dir.ts';
+import type { WorldOptions } from '../../../support/world.ts';
+import { inProcess, world } from '../../../support/world.ts';
+
+/** Runs `petstore sandbox` in this process, until `stop` or the end of the test. */
+async function serve(args: readonly string[], options: WorldOptions = {}) {
+  const interrupt = new AbortController();
+  const { signal } = interrupt;
+  const context = world(['sandbox', '--port', '0', ...args], { ...options, signal });
+  const done = run(context);
+  const stop = (): Promise<number> => {
+    interrupt.abort(new PetstoreError('interrupted', 'interrupted'));
+    return done;
+  };
+  onTestFinished(async () => void (await stop()));
+  const { stdout, stderr } = context;
+  await vi.waitUntil(() => stdout.text().includes('/v1'), { interval: 1 });
+  const [, url = ''] = /(http:\/\/127\.0\.0\.1:\d+\/v1)/.exec(stdout.text()) ?? [];
+  const [, key = ''] = /^ {2}key {3}(\S+)$/m.exec(stdout.text()) ?? [];
+  return { url, key, out: stdout.text, err: stderr.text, stop };
+}
+
+const get = (url: string, key: string, path = '/categories'): Promise<Response> =>
+  fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}`, connection: 'close' } });
+
+test('`petstore sandbox` prints its limits, URL and key, and an interruption causes exit code 130 and no error', async () => {
+  const { out, err, url, key, stop } = await serve(['--quiet']);
+  expect(out()).toContain('plan free: 60/1m, 1000/1d\n');
+  expect(out()).toContain(`\n\n  URL   ${url}\n  key   sandbox_`);
+  expect(out()).toContain(`\n  petstore auth login -p local --url ${url}\n  petstore categories list -p local\n`);
+  expect(out()).toContain(`\n  export PETSTORE_BASE_URL=${url}\n  export PETSTORE_API_KEY=${key}\n`);
+  const response = await get(url, key);
+  expect([response.status, await response.text()]).toEqual([200, '[]']);
+  expect([await stop(), err()]).toEqual([130, '']);
+});
+
+test('`sandbox --json` prints one document and no request log', async () => {
+  const more = ['--limit', '60/6s', '--fault', '503:10', '--seed', '7'];
+  const { out, err, url, stop } = await serve(['--json', ...more]);
+  const info = JSON.parse(out());
+  const shown = { limits: [{ requests: 60, seconds: 6 }], data: expect.stringMatching(/sandbox/), faults: ['503:10'] };
+  const { key } = info;
+  expect(info).toEqual({ url, key, keys: [key], plan: 'custom', ...shown, seed: 7 });
+  await get(url, key);
+  expect([await stop(), err()]).toEqual([130, '']);
+});
+
+test.each([
+  [['--plan', 'enterprise'], /^Pet store sandbox, plan enterprise: unlimited$/m],
+  [['--fault', '503', '--fault', '500:5'], /^ {2}injected faults: 503, 500:5 \(repeat with --seed \d+\)$/m],
+  [['--key', 'sandbox_anna_1', '--key', 'sandbox_bob_2'], /^ {2}key {3}sandbox_anna_1\n {2}key {3}sandbox_bob_2$/m],
+])('`sandbox` with %j prints %s', async (args, line) => {
+  const { out } = await serve(args);
+  expect(out()).toMatch(line);
+});
+
+test.each([
+  [[], '/categories', 'GET /v1/categories 200, 59 left'],
+  [[], '/%1b[31m?key=another_users_key_9999', 'GET /v1/%1b[31m?[redacted] 404, 59 left'],
+  [['--fault', '500'], '/categories', 'GET /v1/categories 500, 59 left, fault 500'],
+  [['--fault', 'latency=0.1s'], '/categories', 'GET /v1/categories 200, 59 left, fault latency'],
+  [['--plan', 'enterprise'], '/categories', 'GET /v1/categories 200'],
+])('`sandbox` with %j logs a request to %s as one line: %s', async (args, path, line) => {
+  const clock = noonClock(new Date(2026, 10, 21, 9, 5, 7).getTime());
+  const { url, key, err, stop } = await serve(args, { clock });
+  await get(url, key, path);
+  await stop();
+  expect(err()).toBe(`09:05:07 ${line}\n`);
+});
+
+test('commands with the profile `sandbox` share their data with `petstore sandbox`, and keep their windows', async () => {
+  const [dir, clock] = [tempDir(), noonClock()];
+  const { url } = await serve(['--key', 'sandbox_alice_0001'], { dir });
+  for (const [at, left] of [59, 58].entries()) {
+    const run = await inProcess(['categories', 'create', '--name', 'dog', '-p', 'sandbox'], { dir, clock });
+    const quota = `quota (sandbox): ${left} of 60 left`;
+    expect(run).toMatchObject({ out: `Created category "dog" (id ${at + 1})\n`, err: expect.stringContaining(quota) });
+  }
+  expect(await (await get(url, 'sandbox_alice_0001')).text()).toBe('[{"id":1,"name":"dog"},{"id":2,"name":"dog"}]');
+});
+
+test('`sandbox --reset` on a busy port is a usage error with the hint --port 0, and keeps the data', async () => {
+  const data = join(tempDir(), 'data');
+  const { port, create, list } = await startTestSandbox({ data });
+  await create({ name: 'dog' });
+  const err = `error: port ${port} is in use\nhint: use --port 0 to choose a free port\n`;
+  const busy = await inProcess(['sandbox', '--port', String(port), '--data', data, '--reset']);
+  expect(busy).toEqual({ code: 2, out: '', err });
+  expect((await list()).json).toHaveLength(1);
+});
+
+test('`sandbox --help` lists every fault', async () => {
+  const { out } = await inProcess(['sandbox', '--help']);
+  for (const kind of FAULT_KINDS) expect(out).toContain(kind);
+});

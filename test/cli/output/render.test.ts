@@ -1,0 +1,86 @@
+// The output formats: none passes a control character to a terminal; test/import/round-trip.test.ts reads them back.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { loadRenderer } from '../../../src/cli/output/render.ts';
+import type { View } from '../../../src/cli/output/view.ts';
+import type { GlobalOptions } from '../../../src/cli/reference.ts';
+import { world } from '../../support/world.ts';
+
+interface Pet {
+  readonly id: bigint | number;
+  readonly name: string;
+}
+
+const view: View<readonly Pet[]> = {
+  text: (pets, { table }) => table([{ header: 'name', value: (pet: Pet) => pet.name }], pets),
+  tables: true,
+  records: {
+    columns: [
+      { header: 'id', value: (pet: Pet) => String(pet.id) },
+      { header: 'name', value: (pet: Pet) => pet.name },
+    ],
+    rows: (pets) => pets,
+  },
+};
+const TABLE = { format: 'table', color: false } as const;
+const pets: readonly Pet[] = [
+  { id: 9007199254740993n, name: 'dog\u009b' },
+  { id: 2, name: '犬' },
+];
+const pipe = world([]);
+const terminal = world([], { columns: 80 });
+
+async function shown(format: GlobalOptions['format'], target = pipe): Promise<string> {
+  const render = await loadRenderer(view, target, { format, color: false });
+  return [...render(pets)].join('');
+}
+
+test.each([
+  ['json', '[{"id":9007199254740993,"name":"dog\\u009b"},{"id":2,"name":"犬"}]\n'],
+  ['ndjson', '{"id":9007199254740993,"name":"dog\\u009b"}\n{"id":2,"name":"犬"}\n'],
+  ['csv', 'id,name\n9007199254740993,dog\u009b\n2,犬\n'],
+  ['tsv', 'id\tname\n9007199254740993\tdog\u009b\n2\t犬\n'],
+] as const)('%s in a pipe has every digit', async (format, text) => {
+  expect(await shown(format)).toBe(text);
+});
+
+test('a table on a terminal of unknown width is not shortened', async () => {
+  expect(await shown('table', world([], { columns: 0 }))).toBe('NAME\ndog<U+009B>\n犬\n');
+});
+
+test('JSON on a terminal is indented', async () => {
+  const text = await shown('json', terminal);
+  expect(text.split('\n').length).toBeGreaterThan(5);
+  expect(JSON.parse(text)).toEqual(JSON.parse(await shown('json')));
+});
+
+test('a key in a table is redacted before its cell is truncated', async () => {
+  const narrow = world([], { columns: 8 });
+  narrow.redactor.add('secret-key');
+  const render = await loadRenderer(view, narrow, TABLE);
+  expect([...render([{ id: 1, name: 'secret-key' }])].join('')).toContain('[redact…');
+});
+
+const DANGEROUS =
+  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\p{Zl}|\p{Zp}|\p{Cs}|[\u{e0000}-\u{e007f}]/u;
+
+test('no format passes a control character of a random text to a terminal', async () => {
+  const piece = fc.oneof(
+    fc.constantFrom('\u001b[2J', '\u001b]0;x\u0007', '\u009b', '\u202e', '\r', '\n', '\t', '\u2028', '"', ',', '犬'),
+    fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code)),
+  );
+  const text = fc.string({ unit: piece, maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 6 }), async (names) => {
+      const rows = names.map((name, id) => ({ id, name }));
+      for (const format of ['table', 'json', 'ndjson', 'csv', 'tsv'] as const) {
+        const shown = [...(await loadRenderer(view, terminal, { format, color: false }))(rows)].join('');
+        // TSV separates its columns with tabs.
+        const own = format === 'tsv' ? shown.replaceAll('\t', ' ') : shown;
+        if (DANGEROUS.test(own)) throw new Error(`${format}: ${JSON.stringify(shown)}`);
+        if (format === 'json') expect(JSON.parse(shown)).toEqual(JSON.parse(JSON.stringify(rows)));
+      }
+    }),
+    { numRuns: 500 },
+  );
+});

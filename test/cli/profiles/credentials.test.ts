@@ -1,0 +1,141 @@
+// Precedence of options, environment and saved settings; a saved key is sent only to its own origin.
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { ProfileStore } from '../../../src/cli/profiles/conf-store.ts';
+import { openConfStore } from '../../../src/cli/profiles/conf-store.ts';
+import { resolveCredentials } from '../../../src/cli/profiles/credentials.ts';
+import { completeHint } from '../../../src/cli/report-error.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { world } from '../../support/world.ts';
+
+const KEY = 'stored-key-0001';
+const printing = (key: string): string => `"${process.execPath}" -p '"${key}"'`;
+const own = { url: 'https://a.example/v1', key: KEY, origin: 'https://a.example' };
+const { key: _, ...keyless } = own;
+const PROFILES = {
+  production: own,
+  farm: { ...own, url: 'https://a.example/farm/v1' },
+  command: { ...keyless, keyCommand: printing('k-1') },
+  keyless: { url: 'https://a.example/v1' },
+  malformed: { ...own, key: 'a b' },
+  edited: { ...own, url: 'https://evil.example/v1' },
+  'no-origin': { url: own.url, key: KEY },
+};
+
+function saved(active?: string): ProfileStore {
+  const store = openConfStore(join(tempDir(), 'config'));
+  for (const [name, profile] of Object.entries(PROFILES)) store.save(name, profile);
+  if (active !== undefined) store.activate(active);
+  return store;
+}
+
+const all = saved();
+
+function resolve(env: Record<string, string>, profile?: string, store: ProfileStore = all) {
+  const context = world([], { env: { PETSTORE_STATE_DIR: '/state', ...env } });
+  return resolveCredentials(context, profile, async () => store);
+}
+
+const URL_B = { PETSTORE_BASE_URL: 'https://b.example/v1' };
+const BOTH = { ...URL_B, PETSTORE_API_KEY: 'k' };
+const DATA = join('/state', 'sandbox', 'categories');
+const SANDBOX = { profile: 'sandbox', baseUrl: `sandbox:${DATA}`, keySource: 'sandbox' };
+const SAVED = { profile: 'production', baseUrl: own.url, key: KEY, keySource: 'stored', urlSource: 'stored' };
+
+test.each([
+  [{}, undefined, SAVED],
+  // The environment overrides the saved URL and the saved key, each by itself.
+  [{ PETSTORE_API_KEY: 'k' }, undefined, { key: 'k', keySource: 'environment', urlSource: 'stored' }],
+  [
+    { PETSTORE_BASE_URL: 'https://a.example/other/v1/' },
+    undefined,
+    { key: KEY, keySource: 'stored', baseUrl: 'https://a.example/other/v1', urlSource: 'environment' },
+  ],
+  [BOTH, undefined, { profile: 'production', key: 'k', baseUrl: 'https://b.example/v1' }],
+  // --profile overrides PETSTORE_PROFILE, which overrides the active profile; an empty one counts as unset.
+  [{ PETSTORE_PROFILE: 'command' }, 'farm', { profile: 'farm', baseUrl: 'https://a.example/farm/v1' }],
+  [{ PETSTORE_PROFILE: '' }, undefined, { profile: 'production' }],
+  // A typed profile takes nothing from the environment, which is not validated either.
+  [{ ...BOTH, PETSTORE_API_KEY_COMMAND: 'c' }, 'production', { baseUrl: 'https://a.example/v1', key: KEY }],
+  [{ PETSTORE_API_KEY: '', PETSTORE_BASE_URL: 'x' }, 'production', { key: KEY, keySource: 'stored' }],
+  // Key commands.
+  [{}, 'command', { key: 'k-1', keySource: 'command' }],
+  [{ PETSTORE_API_KEY_COMMAND: printing('k-2') }, undefined, { key: 'k-2', keySource: 'command' }],
+  [{ PETSTORE_API_KEY_COMMAND: 'op', PETSTORE_API_KEY: 'k' }, undefined, { key: 'k' }],
+  // The sandbox needs no login, and the environment does not override it.
+  [{}, 'sandbox', SANDBOX],
+  [{ ...BOTH, PETSTORE_PROFILE: 'sandbox' }, undefined, SANDBOX],
+])('with the environment %j and the profile option %s, the target is %j', async (env, profile, target) => {
+  expect(await resolve(env, profile)).toMatchObject(target);
+});
+
+test('the active profile is used if none is named', async () => {
+  expect(await resolve({}, undefined, saved('farm'))).toMatchObject({ profile: 'farm' });
+  expect(await resolve({}, undefined, saved('sandbox'))).toMatchObject(SANDBOX);
+});
+
+test('no profile is read if the environment provides key and URL', async () => {
+  const store = (): Promise<ProfileStore> => Promise.reject(new Error('opened'));
+  const env = { ...BOTH, PETSTORE_PROFILE: 'staging' };
+  const target = await resolveCredentials(world([], { env }), undefined, store);
+  expect(target).toMatchObject({ profile: 'staging', key: 'k' });
+});
+
+test('a custom profile must exist even if the environment provides key and URL; its file is not opened', async () => {
+  const store = { ...all, get: () => expect.unreachable('opened') };
+  expect(await resolve({ ...BOTH, PETSTORE_PROFILE: 'farm' }, undefined, store)).toMatchObject({ key: 'k' });
+  const unknown = resolve({ ...BOTH, PETSTORE_PROFILE: 'framm' }, undefined, store);
+  await expect(unknown).rejects.toMatchObject({ kind: 'usage', message: expect.stringContaining('"framm"') });
+});
+
+const OTHERS = ['https://a.example:8443/v1', 'https://a.example.evil.example/v1', 'https://sub.a.example/v1'];
+test.each(OTHERS)('no saved key or key command is used for the URL %s of another origin', async (url) => {
+  for (const PETSTORE_PROFILE of ['production', 'command']) {
+    const attempt = resolve({ PETSTORE_BASE_URL: url, PETSTORE_PROFILE });
+    await expect(attempt).rejects.toMatchObject({ kind: 'auth', hint: expect.stringContaining('PETSTORE_API_KEY') });
+    await expect(attempt).rejects.not.toThrow(KEY);
+  }
+});
+
+const rejected = (kind: string) => async (profile: string | undefined, env: object, message: string, hint: string) => {
+  const error = { kind, message: expect.stringContaining(message), hint: expect.stringContaining(hint) };
+  const thrown = await resolve({ ...env }, profile).catch((caught) => caught);
+  expect(completeHint(thrown, world([]), undefined)).toMatchObject(error);
+};
+
+const LOGIN = 'run `petstore auth login -p staging --url https://HOST/v1` to save a base URL and a key';
+const STAGING = { PETSTORE_PROFILE: 'staging' };
+const KEY_AS_PROFILE = { PETSTORE_PROFILE: 'sk_live_0123456789' };
+
+test.each([
+  ['edited', 'is for https://a.example and is not sent to https://evil.example'],
+  ['no-origin', 'is for an unknown host and is not sent to https://a.example'],
+  ['malformed', 'from profile "malformed" contains a space'],
+  ['keyless', 'profile "keyless" has no API key'],
+])('the saved profile "%s" is rejected, with the hint to log in again: %s', (profile, message) =>
+  rejected('auth')(profile, BOTH, message, `run \`petstore auth login -p ${profile}\` to save a valid key`),
+);
+
+test.each([
+  ['staging', BOTH, 'profile "staging" has no base URL', LOGIN],
+  [undefined, STAGING, 'profile "staging" has no base URL', LOGIN],
+  [undefined, { ...STAGING, PETSTORE_API_KEY: 'k' }, 'has no base URL', 'set PETSTORE_BASE_URL'],
+  [undefined, { ...URL_B, ...STAGING }, 'has no API key', 'set PETSTORE_API_KEY'],
+  [undefined, { PETSTORE_API_KEY: '' }, 'the API key from PETSTORE_API_KEY is empty', 'set PETSTORE_API_KEY'],
+  [undefined, { PETSTORE_API_KEY: 'k\n' }, 'the API key from PETSTORE_API_KEY contains', 'set PETSTORE_API_KEY'],
+])('with the profile option %s, the environment %j is rejected: %s', rejected('auth'));
+
+test.each([
+  // An invalid PETSTORE_BASE_URL is an error even if a URL is saved.
+  [undefined, { PETSTORE_BASE_URL: '' }, 'PETSTORE_BASE_URL is empty', 'use the form https://HOST/v1'],
+  [undefined, { PETSTORE_BASE_URL: 'http://b.example/v1' }, 'PETSTORE_BASE_URL must', 'use the form https://HOST/v1'],
+  ['zzzzzzzz', {}, 'does not exist', 'run `petstore auth login -p zzzzzzzz --url https://HOST/v1` to create it'],
+  [undefined, { PETSTORE_PROFILE: 'stagin' }, 'profile "stagin" from PETSTORE_PROFILE does', 'did you mean "staging"?'],
+  [undefined, KEY_AS_PROFILE, 'from PETSTORE_PROFILE looks like', 'pipe the key to `petstore auth login`'],
+  [undefined, { PETSTORE_PROFILE: 'A' }, '"A" from PETSTORE_PROFILE is not a valid profile name', 'use 1 to 32'],
+])('with the profile option %s, the environment %j is a usage error: %s', rejected('usage'));
+
+test.each(['', '../x', '__proto__', 'A', '-x', 'a.b', 'many-words-in-one-name-of-a-profile', 'production '])(
+  'the profile name %j is rejected',
+  (name) => rejected('usage')(name, {}, 'is not a valid profile name', 'use 1 to 32'),
+);

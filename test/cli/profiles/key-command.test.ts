@@ -1,0 +1,138 @@
+// Commands that print the API key: real processes, with the time limit on a fake clock.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { runKeyCommand } from '../../../src/cli/profiles/key-command.ts';
+import { hasShell } from '../../support/capabilities.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { until } from '../../support/processes.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import type { WorldOptions } from '../../support/world.ts';
+import { world } from '../../support/world.ts';
+
+const node = JSON.stringify(process.execPath);
+const SOURCE = 'the key command from profile "production"';
+
+function script(code: string): string {
+  const path = join(tempDir(), 'key command.mjs');
+  writeFileSync(path, code);
+  return `${node} "${path}"`;
+}
+
+/** @returns the key, and the stderr that was shown */
+async function run(commandLine: string, options: WorldOptions = {}): Promise<readonly [string, string]> {
+  const context = world([], options);
+  const key = await runKeyCommand(commandLine, SOURCE, context);
+  return [key, context.stderr.text()];
+}
+
+test('a key command runs without a shell, and the first line of its stdout is the key', async () => {
+  expect(await run(script('console.log("\\ufeffkey-1\\r\\nsecond line")'))).toEqual(['key-1', '']);
+  const echo = script('console.log(process.argv.slice(2).join("|").replace(" ", "_"))');
+  expect(await run(`${echo} 'a b' $HOME $(id)`)).toEqual(['a_b|$HOME|$(id)', '']);
+});
+
+test('the stderr of a key command is shown with control characters escaped, and its stdin is empty', async () => {
+  const code =
+    'process.stderr.write("touch\\u001b[31m the key\\n"); for await (const _ of process.stdin) throw 1; console.log("k")';
+  expect(await run(script(code))).toEqual(['k', 'touch␛[31m the key\n']);
+});
+
+test.runIf(hasShell)('a key command receives neither a key nor the URL or password of the state server', async () => {
+  const env = { PETSTORE_API_KEY: 'hush', PETSTORE_STATE_URL: 'redis://u:hush@h', PETSTORE_STATE_PASSWORD: 'hush' };
+  const [, seen] = await run(`sh -c 'env >&2; echo k'`, { env });
+  expect(seen).toContain('PETSTORE_STATE_DIR');
+  expect(seen).not.toContain('hush');
+});
+
+test.runIf(hasShell).each([
+  ['prints the key', 0],
+  ['prints the key and fails', 3],
+])('the stderr of a key command that %s is shown without the key', async (_what, code) => {
+  const context = world([]);
+  const line = `sh -c 'set -x; KEY=sk_secret_0123456789; echo "$KEY"; exit ${code}'`;
+  await runKeyCommand(line, '--key-command', context).catch(() => undefined);
+  expect(context.stderr.text()).toContain('+ KEY=[redacted]\n');
+  expect(context.stderr.text()).not.toContain('secret');
+});
+
+test('a key command that floods both outputs ends, and at most 64 KiB of its stderr is shown', async () => {
+  const code =
+    'const all = "x".repeat(65536); console.log("k"); for (let i = 0; i < 500; i++) { process.stdout.write(all); process.stderr.write(all); }';
+  expect(await run(script(code))).toEqual(['k', `${'x'.repeat(64 * 1024)}\n`]);
+});
+
+test.runIf(hasShell)('a background process that keeps stdout open does not delay a key command', async () => {
+  const [key, pid] = await run(`sh -c 'sleep 20 & echo $! >&2; echo the-key'`);
+  expect(key).toBe('the-key');
+  process.kill(Number(pid));
+});
+
+const CORRECT = `correct ${SOURCE}`;
+const PRINT_KEY = `${CORRECT} so that it prints only the API key`;
+const IS_KEY = new RegExp(`^${SOURCE} looks like an API key$`);
+const NOT_STARTED = /^key command `\S*` failed \((?:not a directory|command not found)\)$/;
+
+test.each([
+  ['exits with code 7', script('process.exit(7)'), /^key command `[^` ]*node[^` ]*` failed \(exit code 7\)$/, CORRECT],
+  ['does not exist', 'no-such-program -t abc', /^key command `no-such-program` failed \(command not found\)$/, CORRECT],
+  ['cannot be started', `${import.meta.filename}/x`, NOT_STARTED, CORRECT],
+  ['prints no key', script(''), /^key command `\S*` printed nothing$/, PRINT_KEY],
+  ['prints a space', script('console.log("a key")'), /^the API key from key command `\S*` contains a space/, PRINT_KEY],
+  ['is empty', ' ', new RegExp(`^${SOURCE} is empty$`), `set ${SOURCE} to a command that prints the API key`],
+  ['is a key', 'pk_live_0123456789abcdef', IS_KEY, CORRECT],
+  ['may be a key', 'Abc0123456789abcdef', IS_KEY, CORRECT],
+])('the error of a key command that %s names at most the program', async (_what, commandLine, message, hint) => {
+  const error = { kind: 'auth', message: expect.stringMatching(message), hint };
+  await expect(run(commandLine)).rejects.toMatchObject(error);
+});
+
+test.each([
+  ['no-such-program --x', 'win32', 'use `cmd /c COMMAND` to run it in a shell'],
+  [`${node} -p "'a key'" | cat`, 'linux', "use `sh -c 'COMMAND'` to run it in a shell"],
+  ['pk_live_0123456789abcdef', 'linux', 'set PETSTORE_API_KEY to the key'],
+  ["sh -c 'exit 1 | false'", 'linux', 'correct PETSTORE_API_KEY_COMMAND'],
+])('the hint after the key command %j on %s is to %s', async (line, platform, hint) => {
+  const context = world([], { platform });
+  await expect(runKeyCommand(line, 'PETSTORE_API_KEY_COMMAND', context)).rejects.toMatchObject({ hint });
+});
+
+// Writes its process id and never ends.
+function endless() {
+  const file = join(tempDir(), 'pid');
+  const line = script(`import fs from 'node:fs'; fs.writeFileSync(${JSON.stringify(file)}, String(process.pid));
+    setInterval(() => {}, 1000);`);
+  const isAlive = (): boolean => {
+    try {
+      const pid = Number(readFileSync(file));
+      // The file is empty at first, and 0 is this process's own group.
+      return pid > 0 && process.kill(pid, 0);
+    } catch {
+      return false;
+    }
+  };
+  return { line, isAlive };
+}
+
+test('a key command that runs longer than 30 s is killed', async () => {
+  const clock = FakeClock.manual();
+  const { line, isAlive } = endless();
+  const message = expect.stringContaining('no key within 30s');
+  const failed = expect(run(line, { clock })).rejects.toMatchObject({ kind: 'auth', message });
+  await until(isAlive);
+  await clock.advance(30_000);
+  // petstore waits a moment for the rest of the output.
+  await clock.advance(1000);
+  await failed;
+  await until(() => !isAlive());
+});
+
+test('Ctrl-C kills a key command', async () => {
+  const interrupt = new AbortController();
+  const { line, isAlive } = endless();
+  const running = run(line, { signal: interrupt.signal });
+  await until(isAlive);
+  interrupt.abort(new Error('interrupted'));
+  await expect(running).rejects.toThrow('interrupted');
+  await until(() => !isAlive());
+});

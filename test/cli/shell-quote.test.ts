@@ -1,0 +1,37 @@
+// Quoting of words in printed commands for the likely shell.
+import { expect, test } from 'vitest';
+import { formatAssignment, formatCommand, quoteForShell } from '../../src/cli/shell-quote.ts';
+
+const linux = { platform: 'linux', env: {} };
+const windows = { platform: 'win32', env: {} };
+const gitBash = { platform: 'win32', env: { SHELL: '/usr/bin/bash' } };
+
+test.each([
+  ['pets.csv', 'pets.csv', 'pets.csv'],
+  ['my pets.csv', `'my pets.csv'`, '"my pets.csv"'],
+  ["it's.csv", `'it'\\''s.csv'`, `"it's.csv"`],
+  ['C:\\pets\\in.csv', `'C:\\pets\\in.csv'`, 'C:\\pets\\in.csv'],
+  ['C:\\my pets\\', `'C:\\my pets\\'`, '"C:\\my pets\\\\"'],
+  ['$HOME', `'$HOME'`, `'$HOME'`],
+  ['%PATH%', '%PATH%', `'%PATH%'`],
+  ['a,b', 'a,b', '"a,b"'],
+  ['', `''`, '""'],
+])('%j is quoted as %s for a POSIX shell and as %s for PowerShell and cmd.exe', (word, posix, win32) => {
+  expect(quoteForShell(word, linux)).toBe(posix);
+  expect(quoteForShell(word, gitBash)).toBe(posix);
+  expect(quoteForShell(word, windows)).toBe(win32);
+});
+
+test('an assignment has the syntax of the shell', () => {
+  expect(formatAssignment('KEY', "it's", gitBash)).toBe(`export KEY='it'\\''s'`);
+  expect(formatAssignment('KEY', "it's", windows)).toBe("$env:KEY = 'it''s'");
+});
+
+test.each(['-p staging', '-pstaging', '-qp staging', '--profile staging', '--profile=staging'])(
+  'a command that names the profile as %j does not repeat it',
+  (typed) => {
+    const words = ['categories', 'import', 'pets.csv', ...typed.split(' ')];
+    expect(formatCommand(words, 'staging', linux)).toBe(`\`petstore categories import pets.csv ${typed}\``);
+    expect(formatCommand(['doctor', '--json'], 'staging', linux)).toBe('`petstore doctor --json -p staging`');
+  },
+);

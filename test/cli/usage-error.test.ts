@@ -1,0 +1,123 @@
+// Wrong usage: each error names the mistake, and its hint the command or option that was meant.
+import { expect, test } from 'vitest';
+import { inProcess } from '../support/world.ts';
+
+const see = (path = '') => `see \`petstore ${path}--help\``;
+const meant = (words: string) => `did you mean \`${words}\`?`;
+
+const NO_KEY_OPTION = 'there is no option for the API key';
+
+const ROWS: readonly (readonly [line: string, message: string, hint: string])[] = [
+  ['foo', 'unknown command "foo"', see()],
+  ['categoris list', 'unknown command "categoris"', meant('petstore categories list')],
+  ['categoris', 'unknown command "categoris"', see('categories ')],
+  ['categories lst', 'unknown command "lst"', meant('petstore categories list')],
+  ['cat list', 'unknown command "cat"', meant('petstore categories list')],
+  ['categories login', 'unknown command "login"', meant('petstore auth login')],
+  ['list', 'unknown command "list"', meant('petstore categories list')],
+  ['list-categories', 'unknown command "list-categories"', meant('petstore categories list')],
+  ['categories:list', 'unknown command "categories:list"', meant('petstore categories list')],
+  ['category create dog', 'unknown command "category"', meant('petstore categories create')],
+  ['categories add dog', 'unknown command "add"', meant('petstore categories create')],
+  ['whoami -p staging', 'unknown command "whoami"', meant('petstore auth status')],
+  ['version', 'unknown command "version"', meant('petstore --version')],
+  ['help lst', 'unknown command "lst"', meant('petstore categories list')],
+  ['categories help lst', 'unknown command "help"', see('categories ')],
+  ['categories foo --help', 'unknown command "foo"', see('categories ')],
+  [
+    'categories delete dog',
+    'unknown command "delete": the service can only list and create categories',
+    see('categories '),
+  ],
+  ['auth remove farm', 'unknown command "remove"', see('auth ')],
+  ['categories', 'missing subcommand after `petstore categories`', 'use list, get, create or import'],
+  ['categories list --serach x', 'unknown option "--serach"', 'did you mean --search?'],
+  ['categories create --nam dog', 'unknown option "--nam"', 'did you mean --name?'],
+  ['categories create -p staging --quit', 'unknown option "--quit"', 'did you mean --quiet?'],
+  ['categories create --bogus', 'unknown option "--bogus"', see('categories create ')],
+  ['-profile staging categories list', 'unknown option "-profile"', 'did you mean --profile?'],
+  ['categories create -name dog', 'unknown option "-name"', 'did you mean --name?'],
+  ['quota --json=true', '--json takes no value', 'use --json without a value'],
+  ['categories list --search', '--search needs a value', see('categories list ')],
+  ['categories list --max-wait', '--max-wait needs a value', 'use a duration such as 30s or 2m'],
+  ['categories list --format', '--format needs a value', 'use table, json, ndjson, csv or tsv'],
+  ['categories list --profile', '--profile needs a value', see()],
+  ['categories create', '--name is required', 'pass a name, for example --name dog'],
+  ['categories create --name \t', '--name is empty', 'pass a name, for example --name dog'],
+  ['categories create dog --description x', '--name is required', 'use --name'],
+  [
+    'categories create --name dog Canis familiaris',
+    'unexpected argument "Canis"',
+    'quote a value that contains spaces',
+  ],
+  ['categories import a.csv de.csv', 'unexpected argument "de.csv"', 'import one file at a time'],
+  ['categories get guinea pig', 'unexpected argument "pig"', 'quote a value that contains spaces'],
+  ['categories get', 'NAME is required', 'pass a name, or an id with --id'],
+  ['categories get dog --id 1', 'NAME and --id cannot be combined', 'use one of them'],
+  ['categories get --id x', 'invalid value "x" for --id', 'use a whole number'],
+  ['doctor foo', 'unexpected argument "foo"', see('doctor ')],
+  ['categories ls --format xml', 'invalid value "xml" for --format', 'use table, json, ndjson, csv or tsv'],
+  ['completion x', 'invalid value "x" for SHELL', 'use bash, zsh, fish or powershell'],
+  ['completion', 'SHELL is required', 'use bash, zsh, fish or powershell'],
+  ['api categories', 'PATH is required', 'pass a method and a path, for example GET categories'],
+  ['api categories --data', '--data needs a value', see('api ')],
+  ['categories import', 'FILE is required', 'pass a file, or - to read stdin'],
+  ['categories import a --concurrency 0', 'invalid number "0" for --concurrency', 'use a whole number from 1 to 64'],
+  ['api POST x --data 1 --input -', '--data and --input cannot be combined', 'use one of them'],
+  ['quota --max-wait foo', 'invalid duration "foo" for --max-wait', 'use a duration such as 500ms, 30s, 2m or 1h'],
+  ['categories list --timeout 0', '--timeout must be greater than 0', 'use a value such as 30s'],
+  ['sandbox --port 65536', 'invalid number "65536" for --port', 'use a whole number from 0 to 65,535'],
+  ['sandbox --limit 5', 'invalid value "5" for --limit', 'use REQUESTS/DURATION, for example 60/1m, 1000/1d or 60/6s'],
+  ['sandbox --fault 500:200', 'invalid percentage "200" for --fault', 'use a number from 0 to 100, for example 500:10'],
+  ['auth login --key pk_live_0123456789abcdef', NO_KEY_OPTION, 'pipe the key to stdin'],
+  ['auth login --api-key=abc-defg-hij', NO_KEY_OPTION, 'pipe the key to stdin'],
+  ['auth login staging sk_live_0123456789abcdef', 'unexpected argument "[redacted]"', 'pipe the key to stdin'],
+  ['doctor sk_live_0123456789abcdef', 'unexpected argument "[redacted]"', 'pipe the key to `petstore auth login`'],
+  ['categories list --token ab=cd-efg', NO_KEY_OPTION, 'pipe the key to `petstore auth login`'],
+];
+
+test.each(ROWS)('`petstore %s` is a usage error: %s', async (line, message, hint) => {
+  const text = `error: ${message}\nhint: ${hint}\n`;
+  expect(await inProcess(line.split(' '))).toEqual({ code: 2, out: '', err: text });
+  const asJson = /--json|--format/.test(line) ? undefined : await inProcess(['--json', ...line.split(' ')]);
+  if (asJson) expect(JSON.parse(asJson.err)).toEqual({ error: { kind: 'usage', message, hint } });
+});
+
+const SUGGESTIONS = ROWS.flatMap(([line, , hint]) => {
+  const [, name] = /^did you mean `?(?:petstore )?(.*?)`?\?$/.exec(hint) ?? [];
+  return name ? [[line, name] as const] : [];
+});
+
+test.each(SUGGESTIONS)('the error of `petstore %s` suggests %s, which exists', async (line, name) => {
+  const words = (name.startsWith('--') ? line : name)
+    .split(' ')
+    .filter((word) => /^(?!staging|version)[a-z]/.test(word));
+  const { code, out } = await inProcess([...words, '--help']);
+  expect([code, out]).toEqual([0, expect.stringContaining(name)]);
+});
+
+const JSON_START = '{"error":{"kind":"usage","message":"';
+
+test.each([
+  ['quota --max-wait foo --json', `${JSON_START}invalid duration `],
+  ['quota --format xml --json', `${JSON_START}invalid value `],
+  ['--format=json quota --max-retries', `${JSON_START}--max-retries needs a value"`],
+  ['-qv --format json foo', `${JSON_START}unknown command `],
+  ['categories create --name --json', `${JSON_START}--name needs a value"`],
+  // Here, --json is a value.
+  ['categories list -- --json', 'error: '],
+  ['categories create --name=--json extra', 'error: '],
+])('the usage error of `petstore %s` begins with %s', async (line, start) => {
+  const { err } = await inProcess(line.split(' '));
+  expect(err.slice(0, start.length)).toBe(start);
+});
+
+test.each(['categories import -yh', '-qh', 'api --input -h'])('`petstore %s` prints help', async (line) => {
+  const { code, out } = await inProcess(line.split(' '));
+  expect([code, out]).toEqual([0, expect.stringMatching(/^Usage: petstore /)]);
+});
+
+test('an argument with invalid UTF-8 is a usage error', async () => {
+  const { code, out, err } = await inProcess(['categories', 'create', '--name', 'caf\ufffd', '-p', 'sandbox']);
+  expect([code, out, err]).toEqual([2, '', expect.stringContaining('is not valid UTF-8')]);
+});

@@ -1,0 +1,247 @@
+// The append-only log: one state for many writers, through rotations, torn records, full disks and unusual file systems.
+import { execFile, execFileSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import fc from 'fast-check';
+import { expect, test, vi } from 'vitest';
+import { FileLog } from '../../src/shared-log/file-log.ts';
+import type { LogFormat } from '../../src/shared-log/log.ts';
+import type { LogFs } from '../../src/shared-log/segments.ts';
+import { ShortWriteError } from '../../src/shared-log/segments.ts';
+import { hasCaseSensitiveNames, hasModes, hasSymlinks } from '../support/capabilities.ts';
+import { compile } from '../support/compile.ts';
+import { mutated } from '../support/mutations.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+// The result of each record is the number of records so far.
+const list: LogFormat<string[], number> = {
+  initial: () => [],
+  apply: (state, record) => state.push(record),
+  snapshot: (state) => state,
+};
+
+const open = (
+  dir: string,
+  rotateAtBytes = 1e9,
+  more: { fs?: LogFs; strict?: boolean } = {},
+): FileLog<string[], number> => new FileLog(list, { dir, name: 'led', rotateAtBytes, ...more });
+
+type Write = (fd: number, bytes: Buffer, from: number, count: number) => number;
+const realWrite: Write = (fd, bytes, from, count) => fs.writeSync(fd, bytes, from, count, null);
+const withWrite = (write: Write): LogFs => ({ ...fs, writeSync: write as LogFs['writeSync'] });
+const segmentIn = (dir: string): number => Number(/\.(\d+)\.log/.exec(fs.readdirSync(dir).join())?.[1]);
+const numbered = (count: number): string[] => Array.from({ length: count }, (_, i) => `r${i}`);
+
+test('append returns the result of its own record even if it reads other records with it, and a reopened log has the same state', () => {
+  const dir = tempDir();
+  const other = open(dir);
+  const racing = open(dir, 1e9, {
+    fs: withWrite((fd, bytes, from, count) => {
+      const written = realWrite(fd, bytes, from, count);
+      other.append('later');
+      return written;
+    }),
+  });
+  expect(racing.append('žluťoučký 🐕')).toBe(1);
+  racing.close();
+  for (const log of [racing, open(dir)]) expect(log.cached()).toEqual(['žluťoučký 🐕', 'later']);
+});
+
+// A record that lacks only its line feed is ignored too, because its writer received an error.
+test.each([4, 1])('a short write (missing bytes: %i) is an error, and every process ignores the record', (missing) => {
+  const dir = tempDir();
+  let full = false;
+  const tearing = withWrite((fd, bytes, from, count) => realWrite(fd, bytes, from, full ? count - missing : count));
+  const log = open(dir, 1e9, { fs: tearing });
+  log.append('one');
+  full = true;
+  expect(() => log.append('two')).toThrow(ShortWriteError);
+  full = false;
+  log.append('three');
+  expect(log.cached()).toEqual(['one', 'three']);
+  expect(open(dir).refresh()).toEqual(['one', 'three']);
+});
+
+test('a snapshot that a full disk cuts short does not become a segment', () => {
+  const dir = tempDir();
+  let full = true;
+  const isSnapshot = (bytes: Buffer): boolean => bytes.toString().startsWith('0 ');
+  const tearing = withWrite((fd, bytes, from, count) =>
+    realWrite(fd, bytes, from, full && isSnapshot(bytes) ? count - 4 : count),
+  );
+  const log = open(dir, 1, { fs: tearing });
+  expect(() => log.append('one')).toThrow(ShortWriteError);
+  full = false;
+  for (const each of [log, open(dir)]) expect(each.refresh()).toEqual(['one']);
+});
+
+test('a log whose first write was torn after one byte can be used, even if it is strict', () => {
+  const dir = tempDir();
+  fs.writeFileSync(join(dir, 'led.1.log'), '~');
+  const log = open(dir, 1e9, { strict: true });
+  log.append('one');
+  expect(open(dir, 1e9, { strict: true }).refresh()).toEqual(['one']);
+});
+
+test('a damaged record (500 mutations) is ignored, or is an error if the log is strict, and is never read as another record', () => {
+  const dir = tempDir();
+  const file = join(dir, 'led.1.log');
+  const log = open(dir);
+  for (const record of numbered(5)) log.append(record);
+  const whole = fs.readFileSync(file, 'utf8');
+  fc.assert(
+    fc.property(mutated([whole]), (bytes) => {
+      fs.writeFileSync(file, bytes);
+      const read = open(dir);
+      expect(numbered(5)).toEqual(expect.arrayContaining(read.refresh()));
+      read.close();
+    }),
+    { numRuns: 500 },
+  );
+  fs.writeFileSync(file, whole.replace('r3', 'r4'));
+  expect(open(dir).refresh()).toEqual(['r0', 'r1', 'r2', 'r4']);
+  expect(() => open(dir, 1e9, { strict: true })).toThrow('is damaged');
+});
+
+test('a 20 MB record is read in large chunks', () => {
+  const dir = tempDir();
+  open(dir).append('x'.repeat(20_000_000));
+  const readSync = vi.fn(fs.readSync);
+  expect(open(dir, 1e9, { fs: { ...fs, readSync } as LogFs }).cached()).toHaveLength(1);
+  expect(readSync.mock.calls.length).toBeLessThan(20);
+});
+
+test('a log whose state exceeds the size limit rotates only when its size has doubled', () => {
+  const dir = tempDir();
+  const log = open(dir, 400);
+  for (const record of numbered(500)) log.append(record);
+  expect(segmentIn(dir)).toBeLessThan(20);
+});
+
+test('a rotation keeps the state and only the last two segments, which are private to their owner', () => {
+  const dir = join(tempDir(), 'inner');
+  const [log, other] = [open(dir, 400), open(dir, 400)];
+  for (const [i, record] of numbered(200).entries()) expect((i % 2 ? log : other).append(record)).toBe(i + 1);
+  expect(log.refresh()).toEqual(numbered(200));
+  expect(segmentIn(dir)).toBeGreaterThan(3);
+  expect(fs.readdirSync(dir)).toHaveLength(2);
+  if (!hasModes) return;
+  expect(fs.statSync(dir).mode & 0o777).toBe(0o700);
+  for (const name of fs.readdirSync(dir)) expect(fs.statSync(join(dir, name)).mode & 0o777).toBe(0o600);
+});
+
+test.each([false, true])('a log whose directory was removed joins the new log in its place (strict: %s)', (strict) => {
+  const dir = join(tempDir(), 'logs');
+  const [reading, writing] = [open(dir, 1e9, { strict }), open(dir, 1e9, { strict })];
+  writing.append('old');
+  expect(reading.refresh()).toEqual(['old']);
+  fs.rmSync(dir, { recursive: true });
+  expect(writing.append('first')).toBe(1);
+  const other = open(dir, 1e9, { strict });
+  other.append('second');
+  for (const log of [reading, writing, other]) expect(log.refresh()).toEqual(['first', 'second']);
+  for (const log of [reading, writing, other]) log.close();
+});
+
+test('a record written after a seal is moved to the next segment once', () => {
+  const dir = tempDir();
+  const log = open(dir);
+  log.append('one');
+  let raced = false;
+  const racing = withWrite((fd, bytes, from, count) => {
+    if (!raced) fs.appendFileSync(join(dir, 'led.1.log'), '\n#seal .\n');
+    raced = true;
+    return realWrite(fd, bytes, from, count);
+  });
+  expect(open(dir, 1e9, { fs: racing }).append('two')).toBe(2);
+  expect(log.refresh()).toEqual(['one', 'two']);
+});
+
+test.each([
+  ['', 'fs'],
+  [' without hard links', "{ ...fs, linkSync() { throw Object.assign(new Error(), { code: 'EPERM' }); } }"],
+])('five processes that each append 100 records during rotations lose no record%s', async (_title, fileSystem) => {
+  const dir = tempDir();
+  const script = `
+    const fs = await import('node:fs');
+    const { FileLog } = await import(${JSON.stringify(compile('src/shared-log/file-log.ts'))});
+    const log = new FileLog({ initial: () => [], apply: (s, r) => s.push(r), snapshot: (s) => s }, { dir: ${JSON.stringify(dir)}, name: 'led', rotateAtBytes: 4096, fs: ${fileSystem} });
+    for (let i = 0; i < 100; i++) log.append(process.argv[1] + '-' + i);
+  `;
+  const args = ['--input-type=module', '-e', script];
+  const run = promisify(execFile);
+  await Promise.all(Array.from({ length: 5 }, (_, i) => run(process.execPath, [...args, String(i)])));
+  const records = open(dir, 4096).refresh();
+  expect(new Set(records).size).toBe(500);
+  expect(records.length).toBe(500);
+});
+
+test.runIf(hasSymlinks).each<[string, (path: string) => unknown]>([
+  ['a dangling symlink', (path) => fs.symlinkSync(join(dirname(path), 'nowhere'), path)],
+  ['a named pipe', (path) => execFileSync('mkfifo', [path])],
+  ['a directory', (path) => fs.mkdirSync(path)],
+  ['a symlink to another file', (path) => fs.symlinkSync(join(dirname(path), '.bashrc'), path)],
+])('%s in place of the log file is an error, not an endless loop, and no file is changed', (_what, create) => {
+  const dir = tempDir();
+  fs.writeFileSync(join(dir, '.bashrc'), 'alias ls=ls\n');
+  create(join(dir, 'led.1.log'));
+  expect(() => open(dir)).toThrow(/cannot open|not a regular file|ELOOP|EISDIR/);
+  expect(fs.readFileSync(join(dir, '.bashrc'), 'utf8')).toBe('alias ls=ls\n');
+});
+
+test.runIf(process.getuid)('a log file that another user owns is an error', () => {
+  const foreign = (fd: number): fs.Stats => Object.assign(fs.fstatSync(fd), { uid: 4711 });
+  const stub: LogFs = { ...fs, fstatSync: foreign as LogFs['fstatSync'] };
+  expect(() => open(tempDir(), 1e9, { fs: stub })).toThrow('is owned by another user');
+});
+
+test.each(['EISDIR', 'EPERM', 'ENOTSUP', 'ENOSYS'])(
+  'without hard links (%s), a process claims a log before it rotates the log',
+  (code) => {
+    const dir = tempDir();
+    const linkSync = (): void => {
+      throw Object.assign(new Error('no hard links'), { code });
+    };
+    const renameSync: typeof fs.renameSync = (from, to) => {
+      expect(fs.existsSync(`${to}.claim.tmp`)).toBe(true);
+      fs.renameSync(from, to);
+    };
+    const log = open(dir, 300, { fs: { ...fs, linkSync, renameSync } });
+    for (const record of numbered(100)) log.append(record);
+    expect(open(dir).refresh()).toEqual(numbered(100));
+    expect([segmentIn(dir) > 3, fs.readdirSync(dir).length]).toEqual([true, 2]);
+  },
+);
+
+// A file system as on Windows and macOS: it finds a file under any spelling, and lists it under the first.
+function caseInsensitive(): LogFs {
+  const actual = (path: fs.PathLike): string => {
+    const [dir, name] = [dirname(String(path)), basename(String(path)).toLowerCase()];
+    return join(dir, fs.readdirSync(dir).find((listed) => listed.toLowerCase() === name) ?? basename(String(path)));
+  };
+  return {
+    ...fs,
+    openSync: (path, ...rest) => fs.openSync(actual(path), ...rest),
+    linkSync: (from, to) => fs.linkSync(actual(from), actual(to)),
+    unlinkSync: (path) => fs.unlinkSync(actual(path)),
+    existsSync: (path) => fs.existsSync(actual(path)),
+  };
+}
+
+test('names that differ in case denote one log if the file system ignores case, and otherwise separate logs', () => {
+  const [shared, separate] = [tempDir(), tempDir()];
+  const [first, second, third] = ['Led', 'led', 'LED'].map((name) => {
+    const log = new FileLog(list, { dir: shared, name, rotateAtBytes: 300, fs: caseInsensitive() });
+    log.append(name);
+    return log;
+  });
+  for (const [i, record] of numbered(100).entries()) (i % 2 ? first : second)?.append(record);
+  for (const log of [first, second, third]) expect(log?.refresh()).toEqual(['Led', 'led', 'LED', ...numbered(100)]);
+  expect(fs.readdirSync(shared).length).toBeLessThanOrEqual(2);
+  const [upper, lower] = ['Led', 'led'].map((name) => new FileLog(list, { dir: separate, name, rotateAtBytes: 300 }));
+  for (const record of numbered(100)) upper?.append(record);
+  lower?.append('own');
+  expect(lower?.refresh()).toEqual(hasCaseSensitiveNames ? ['own'] : [...numbered(100), 'own']);
+  expect(upper?.refresh()).toEqual(hasCaseSensitiveNames ? numbered(100) : [...numbered(100), 'own']);
+});

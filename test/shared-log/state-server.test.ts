@@ -1,0 +1,117 @@
+// The connection to the state server: each failure of the server is an error, and none hangs.
+import type { Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { StateServer } from '../../src/shared-log/state-server.ts';
+import type { StateServerError } from '../../src/shared-log/state-server-error.ts';
+import { connectionError, replyError } from '../../src/shared-log/state-server-error.ts';
+import type { StateServerConnection } from '../../src/shared-log/state-url.ts';
+import { parseStateUrl } from '../../src/shared-log/state-url.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { until } from '../support/processes.ts';
+import { hasStateServer, RedisServer } from '../support/redis-server.ts';
+import { scriptedRedis } from '../support/scripted-redis.ts';
+
+const withServer = test.runIf(hasStateServer);
+const PING = "return {'pong', KEYS[1], ARGV[1]}";
+const WITHIN_MS = 200;
+
+function client(port: number, more: Partial<StateServerConnection> = {}, clock = new FakeClock()): StateServer {
+  const connection = { ...parseStateUrl(`redis://127.0.0.1:${port}`, undefined, 'PETSTORE_STATE_URL'), ...more };
+  const server = new StateServer({ connection, clock, timeoutMs: WITHIN_MS });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+async function scripted(respond: Parameters<typeof scriptedRedis>[0]) {
+  const server = await scriptedRedis(respond);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+function failure(server: StateServer): Promise<string> {
+  return ping(server).then(
+    () => 'no failure',
+    ({ problem, message }: StateServerError) => `${problem}: ${message}`,
+  );
+}
+
+const ping = (server: StateServer): Promise<unknown> => server.run(PING, 'key', ['x']);
+
+const AGAIN = 'run the same command again when the state server is available';
+const PERMISSIONS = '~petstore:* +eval +info +time +exists +del +pexpire +xadd +xrange +xlen';
+
+test.each([
+  ['LOADING Redis is loading the dataset in memory', 'unavailable: it is loading its data', AGAIN],
+  ["OOM command not allowed when used memory > 'maxmemory'.", 'unavailable: it is out of memory', 'increase maxmemory'],
+  ['MISCONF Redis is configured to save RDB snapshots', 'unavailable: it cannot save to disk', 'free some disk space'],
+  ['NOREPLICAS Not enough good replicas to write.', 'unavailable: it has too few replicas', AGAIN],
+  ['ERR max number of clients reached', 'unavailable: it has too many connections', AGAIN],
+  ["NOPERM this user has no permissions to run the 'eval' command", 'rejected: permission denied', PERMISSIONS],
+  ['NOAUTH Authentication required.', 'rejected: it requires a password', 'set PETSTORE_STATE_PASSWORD'],
+  ['WRONGPASS invalid', 'rejected: user name or password rejected', 'check PETSTORE_STATE_PASSWORD and the user in '],
+  ['WRONGTYPE Operation', 'rejected: another program uses its key in the database', 'name another database in '],
+  ['ERR DB index is out of range', 'rejected: it has no such database', 'correct the number at the end of '],
+  ['ERR unknown command', 'rejected: ERR unknown command', 'correct PETSTORE_STATE_URL'],
+  ['READONLY replica', 'unavailable: it is a read-only replica', AGAIN],
+])('the error reply "%s" is reported as "%s" with the hint "%s"', async (reply, expected, hint) => {
+  const server = await scripted((_command, socket) => socket.write(`-${reply}\r\n`));
+  const state = client(server.port);
+  for (let times = 0; times < 2; times++) expect(await failure(state)).toBe(expected);
+  // After a failover, a new connection may reach the new primary.
+  expect(server.connections()).toBe(reply.startsWith('READONLY') ? 2 : 1);
+  const error: unknown = await ping(state).catch((thrown: unknown) => state.toPetstoreError(thrown));
+  const kind = expected.startsWith('rejected') ? 'usage' : 'storage';
+  expect(error).toMatchObject({ kind, hint: expect.stringContaining(hint) });
+});
+
+test('a hint in the client library names library options', () => {
+  const error = replyError(new Error('WRONGPASS'));
+  expect(error.hintFor('stateUrl')).toBe('check statePassword and the user in stateUrl');
+});
+
+test.each<[string, string, (socket: Socket) => unknown]>([
+  ['responds in HTTP', 'it is not a Valkey or Redis server', (socket) => socket.end('HTTP/1.1 400 Bad\r\n\r\n')],
+  ['closes the connection', 'connection closed', (socket) => socket.destroy()],
+  ['does not respond', 'timed out', () => undefined],
+  // The library's parser would overflow the stack and end the process.
+  ['nests arrays too deeply', 'connection closed', (socket) => socket.write('*1\r\n'.repeat(200_000))],
+])('a server that %s is unavailable (%s), and no command is resent', async (_what, reason, respond) => {
+  const server = await scripted((_command, socket) => respond(socket));
+  expect(await failure(client(server.port))).toBe(`unavailable: ${reason}`);
+  expect([server.commands, server.connections()]).toEqual([['EVAL'], 1]);
+});
+
+withServer('a server runs scripts and rejects a missing password and an unknown database', async () => {
+  await using server = await RedisServer.start({ args: ['--requirepass', 'pässword'] });
+  const password = 'pässword';
+  expect(await ping(client(server.port, { password }))).toEqual(['pong', 'key', 'x']);
+  expect(await failure(client(server.port))).toBe('rejected: it requires a password');
+  expect(await failure(client(server.port, { password, database: 99 }))).toBe('rejected: it has no such database');
+});
+
+test('the error of an unknown host or a server without TLS has a hint about the URL', async () => {
+  const server = await scripted(() => undefined);
+  const hint = async (state: StateServer): Promise<unknown> =>
+    ping(state).catch((thrown: unknown) => state.toPetstoreError(thrown));
+  expect(await hint(client(server.port, { tls: true }))).toMatchObject({
+    message: expect.stringContaining(': the TLS handshake timed out'),
+    hint: 'use redis:// in PETSTORE_STATE_URL if the server does not use TLS',
+  });
+  const unknown = connectionError(Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' }));
+  expect([unknown.message, unknown.hintFor('X')]).toEqual(['host not found', 'correct X']);
+});
+
+test('closing the connection rejects a call without a reply immediately, and does not connect again', async () => {
+  const server = await scripted((_command, socket) =>
+    server.commands.length === 1 ? socket.write('+OK\r\n') : undefined,
+  );
+  const clock = FakeClock.manual();
+  const state = client(server.port, {}, clock);
+  await ping(state);
+  const rejected = failure(state);
+  await until(() => server.commands.length === 2);
+  state.close();
+  expect(await rejected).toBe('unavailable: connection closed');
+  expect(await failure(state)).toBe('unavailable: connection closed');
+  expect([server.connections(), clock.slept]).toEqual([1, []]);
+});

@@ -1,0 +1,244 @@
+// The stream log: writers on many machines reduce the same state through rotations, deletions and restarts.
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import type { LogFormat } from '../../src/shared-log/log.ts';
+import { withChecksum } from '../../src/shared-log/log.ts';
+import { ServerClock } from '../../src/shared-log/server-clock.ts';
+import { StateServer } from '../../src/shared-log/state-server.ts';
+import { parseStateUrl } from '../../src/shared-log/state-url.ts';
+import type { StreamOptions } from '../../src/shared-log/stream-log.ts';
+import { checkServer, StreamLog } from '../../src/shared-log/stream-log.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { hasStateServer, NO_SERVER, RedisServer, SERVER_PROGRAMS } from '../support/redis-server.ts';
+import { scriptedRedis } from '../support/scripted-redis.ts';
+
+const withServer = test.runIf(hasStateServer);
+
+// The order of records is the state, so any divergence shows.
+const words: LogFormat<string[]> = {
+  initial: () => [],
+  apply: (state, record) => void state.push(record),
+  snapshot: (state) => state,
+};
+
+function stateServer(server: RedisServer, clock = systemClock, onOutage?: (text: string) => void): StateServer {
+  const connection = parseStateUrl(server.url, undefined, 'X');
+  const made = new StateServer({ connection, clock, onOutage, timeoutMs: 10_000 });
+  onTestFinished(() => made.close());
+  return made;
+}
+
+const KEY = 'petstore:{test}:log';
+
+function writer(server: StateServer, more: Partial<StreamOptions<string[]>> = {}): StreamLog<string[]> {
+  const options = { key: KEY, ttlMs: 60_000, clock: systemClock, freshMs: 1500, rotateAt: 1e6 };
+  return new StreamLog(words, { server, ...options, ...more });
+}
+
+async function append(log: StreamLog<string[]>, record: string): Promise<readonly string[]> {
+  await log.append(record);
+  return log.cached();
+}
+
+withServer.each(['redis-server', 'valkey-server'])(
+  'eight writers on %s reduce the same state, and only one of them rotates the log',
+  async (program) => {
+    // One of the two is enough, and .ci/run installs it.
+    if (!SERVER_PROGRAMS.includes(program)) return void expect(SERVER_PROGRAMS, NO_SERVER).not.toEqual([]);
+    await using server = await RedisServer.start({ program });
+    const writers = Array.from({ length: 8 }, () => writer(stateServer(server), { rotateAt: 20 }));
+    await Promise.all(
+      writers.map(async (log, at) => {
+        for (let count = 0; count < 50; count++)
+          expect(await append(log, `${at}.${count}`)).toContain(`${at}.${count}`);
+      }),
+    );
+    const stats = await server.command('INFO', 'commandstats');
+    const calls = (command: string): number => Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1]);
+    // One call for each record, and one for each rotation.
+    expect(calls('del')).toBeGreaterThan(10);
+    expect(calls('eval')).toBeLessThanOrEqual(400 + 400 / 19);
+    const states = await Promise.all([...writers, writer(stateServer(server))].map((log) => log.refresh()));
+    for (const state of states) expect(state).toEqual(states[0]);
+    expect(new Set(states[0]).size).toBe(400);
+    expect(Number((await server.command('XLEN', KEY)).slice(1))).toBeLessThan(60);
+  },
+);
+
+withServer('a deleted log is restored by any process that knew it, and no state diverges', async () => {
+  await using server = await RedisServer.start();
+  const writers = Array.from({ length: 6 }, () => writer(stateServer(server), { rotateAt: 15 }));
+  for (let round = 0; round < 15; round++) {
+    const appended = writers.map((log, at) => log.append(`${round}.${at}`));
+    if (round % 3 === 1) await server.command('DEL', KEY);
+    if (round % 3 === 2) await server.command('SCRIPT', 'FLUSH');
+    await Promise.all(appended);
+  }
+  const states = await Promise.all(writers.map((log) => log.refresh()));
+  for (const state of states) expect(state).toEqual(states[0]);
+  expect(states[0]?.filter((record) => record.startsWith('14.')).length).toBe(6);
+});
+
+withServer('a reader whose last entry was replaced by another history starts again from the head', async () => {
+  await using server = await RedisServer.start();
+  const other = writer(stateServer(server));
+  let resets = 0;
+  const log = writer(stateServer(server), { onReset: () => resets++ });
+  await other.append('a');
+  await log.append('b');
+  // Simulate a failover that lost the last record and reused its id.
+  const ids = [...(await server.command('XRANGE', KEY, '-', '+')).matchAll(/\d{13}-\d+/g)];
+  const last = ids.at(-1)?.[0] ?? '';
+  await server.command('DEL', KEY);
+  await server.command('XADD', KEY, last, 't', '1', 'r', withChecksum('c'));
+  expect(await append(log, 'd')).toEqual(['c', 'd']);
+  expect(resets).toBe(1);
+});
+
+withServer("records carry the server's time, and each reply shows how far its clock is ahead of ours", async () => {
+  await using server = await RedisServer.start();
+  const apply = vi.fn<LogFormat<undefined>['apply']>();
+  const clock = FakeClock.manual(Date.now() - 3_600_000);
+  const options = { server: stateServer(server), key: KEY, clock, ttlMs: 60_000, freshMs: 1500, rotateAt: 1e6 };
+  const log = new StreamLog<undefined>({ initial: () => undefined, apply, snapshot: () => [] }, options);
+  expect(log.clockOffsetMs).toBe(0);
+  await log.append('a');
+  expect(apply.mock.lastCall).toEqual([undefined, 'a', clock.at + log.clockOffsetMs]);
+  expect(Math.round(log.clockOffsetMs / 60_000)).toBe(60);
+});
+
+test('a reply that took more than a second does not change the clock offset, and a clock that is set back does', () => {
+  const clock = FakeClock.manual(1000);
+  const server = new ServerClock(clock);
+  server.read(61_000, server.moment);
+  expect(server.offsetMs).toBe(60_000);
+  const { moment } = server;
+  clock.at += 60_000;
+  server.read(61_000, moment);
+  expect(server.offsetMs).toBe(60_000);
+  clock.at -= 100_000;
+  expect(server.offsetMs).toBe(100_000);
+});
+
+test.each([
+  [30_000, 9000, true],
+  [30_000, 11_000, false],
+  [1500, 600, false],
+])('a reply that is fresh for %i ms is still fresh after a clock step of %i ms: %s', async (freshMs, ms, isFresh) => {
+  const clock = FakeClock.manual();
+  const server = new ServerClock(clock);
+  server.read(0, server.moment);
+  for (const step of [ms, -2 * ms]) {
+    clock.at += step;
+    expect(server.isFresh(freshMs)).toBe(isFresh);
+  }
+  await clock.advance(freshMs);
+  expect(server.isFresh(freshMs)).toBe(isFresh);
+  await clock.advance(1);
+  expect(server.isFresh(freshMs)).toBe(false);
+});
+
+test.each(['before', 'during'])(
+  "a slow reply keeps the known offset of the server's clock if the local clock was set back %s the round trip",
+  async (when) => {
+    const ms = 600_000;
+    const clock = FakeClock.manual();
+    const server = new ServerClock(clock);
+    server.read(5000, server.moment);
+    if (when === 'before') clock.at -= ms;
+    const sentAt = server.moment;
+    await clock.advance(1500);
+    if (when === 'during') clock.at -= ms;
+    server.read(7000, sentAt);
+    expect(server.offsetMs).toBe(5000 + ms);
+  },
+);
+
+withServer('records of another program are ignored', async () => {
+  await using server = await RedisServer.start();
+  const [log, late] = [writer(stateServer(server)), writer(stateServer(server), { rotateAt: 3 })];
+  for (const fields of [
+    'field value',
+    'x y',
+    't noon r {"kind":',
+    'other 1 t 1 r a',
+    't 1 r a s {',
+    't 1 s ["}"]',
+    `t 1 r ${withChecksum('b')} s ${withChecksum('{}')}`,
+  ]) {
+    await server.command('XADD', KEY, '*', ...fields.split(' '));
+    await log.refresh();
+  }
+  expect(await append(log, 'a')).toEqual(['a']);
+  expect(await append(late, 'b')).toEqual(['a', 'b']);
+});
+
+const bulk = (text: string): string => `$${text.length}\r\n${text}\r\n`;
+const array = (...items: string[]): string => `*${items.length}\r\n${items.join('')}`;
+const reply = (known: string, time = '1795262400000', ...entries: string[]): string =>
+  array(bulk(time), bulk(known), ':1\r\n', array(...entries));
+const NULL = '*-1\r\n';
+
+test.each([
+  [reply('lost'), 'it keeps no data'],
+  [reply('unknown'), 'it keeps no data'],
+  [reply('known', '1', array(bulk('1-1'), array(bulk('t'), bulk('1'), bulk('r'), NULL))), 'it keeps no data'],
+  [reply('known', '1', NULL), 'unknown reply'],
+  [reply('known', '1', array(bulk('1-1'), NULL)), 'unknown reply'],
+  [reply('known', '1', array(bulk('one'), array())), 'unknown reply'],
+  [reply('known', 'noon'), 'unknown reply'],
+  [reply('perhaps'), 'unknown reply'],
+  [array(bulk('1'), bulk('known'), NULL, NULL), 'unknown reply'],
+  [':1\r\n', 'unknown reply'],
+  [NULL, 'unknown reply'],
+])('a server that replies %j to every script is unavailable immediately (%s)', async (bytes, message) => {
+  const server = await scriptedRedis((_command, socket) => socket.write(bytes));
+  const clock = new FakeClock();
+  const state = new StateServer({
+    connection: parseStateUrl(`redis://127.0.0.1:${server.port}`, undefined, 'X'),
+    clock,
+  });
+  for (const one of [state, server]) onTestFinished(() => one.close());
+  await expect(writer(state, { clock }).append('a')).rejects.toMatchObject({ problem: 'unavailable', message });
+  expect([clock.slept, server.commands.length <= 3]).toEqual([[], true]);
+});
+
+withServer.each(['xadd', 'del'])('a user without the permission for %s is rejected', async (command) => {
+  await using server = await RedisServer.start();
+  await server.command('ACL', 'SETUSER', 'default', `-${command}`);
+  await expect(checkServer(stateServer(server), systemClock)).rejects.toThrow('permission denied');
+});
+
+withServer('a server that responded before is retried for 5 s in each outage, and each is reported once', async () => {
+  await using server = await RedisServer.start();
+  const clock = new FakeClock();
+  const outages: string[] = [];
+  const log = writer(stateServer(server, clock, (text) => outages.push(text)));
+  for (const endsAt of [15_000, 30_000]) {
+    await log.append('a');
+    await clock.sleep(10_000);
+    await server.kill();
+    await expect(log.append('b')).rejects.toThrow('connection refused');
+    expect(clock.monotonic()).toBe(endsAt);
+    await server.start();
+  }
+  const outage = /^cannot use state server 127\.0\.0\.1:\d+ \(connection (?:closed|refused)\); retrying for up to 5s$/;
+  expect(outages).toEqual(Array(2).fill(expect.stringMatching(outage)));
+});
+
+test.each<[string, object | RegExp]>([
+  ['redis://host', { host: 'host', port: 6379, tls: false, database: 0 }],
+  ['rediss://user@host:6380/3', { host: 'host', port: 6380, tls: true, username: 'user', database: 3 }],
+  ['valkeys://user:p%40ss@host/', { tls: true, username: 'user', password: 'p@ss' }],
+  ['valkey://[::1]:7000', { host: '::1', port: 7000, tls: false }],
+  ['http://u:secret@host', /^X must be a redis:/],
+  ['redis://u:secret@', /^X (?!.*secret)/],
+  ['redis://u:secret@h/x', /^X (?!.*secret)/],
+  ['redis://u:secret@h/0?a=1', /^X (?!.*secret)/],
+  ['redis://%zz:secret@h', /^X (?!.*secret)/],
+])('the state server address %s is parsed, or rejected without showing its password', (url, expected) => {
+  const parse = (): unknown => parseStateUrl(url, undefined, 'X');
+  if (expected instanceof RegExp) expect(parse).toThrow(expected);
+  else expect(parse()).toMatchObject(expected);
+  expect(parseStateUrl('redis://u:one@h', 'two', 'X').password).toBe('two');
+});

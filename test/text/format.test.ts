@@ -1,0 +1,36 @@
+// Durations and times, as people read and type them.
+import { expect, test } from 'vitest';
+import { formatDuration, formatLocalTime, formatTime, parseDuration } from '../../src/text/format.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+test.each([
+  [-5, '0s'],
+  [1, '1s'],
+  [59_001, '1m'],
+  [125_000, '2m 5s'],
+  [HOUR + 1, '1h 1m'],
+  [24 * HOUR, '1 day'],
+  [51 * HOUR, '2 days 3h'],
+])('a duration of %i ms is shown as "%s", never shorter than it is', (ms, text) => {
+  expect(formatDuration(ms)).toBe(text);
+});
+
+test.each([
+  ['30', 30_000],
+  ['1.5m', 90_000],
+  ['500ms', 500],
+  ['-1s', undefined],
+  ['1w', undefined],
+])('the duration "%s" is parsed to milliseconds, or is invalid', (text, ms) => {
+  expect(parseDuration(text)).toBe(ms);
+});
+
+test('a local time has a date only on another day, and a wait of at most a minute has no time', () => {
+  const noon = new Date(2026, 10, 21, 12, 0).getTime();
+  expect(formatLocalTime(noon + 65 * MINUTE, noon)).toBe('13:05');
+  expect(formatLocalTime(noon + 13 * HOUR, noon)).toBe('2026-11-22 01:00');
+  expect(formatTime(noon + 2 * MINUTE, noon)).toBe('in 2m (at 12:02)');
+  expect(formatTime(noon + MINUTE, noon)).toBe('in 1m');
+});
