@@ -9,7 +9,6 @@ import type { ErrorKind } from './error-kind.ts';
 import type { ErrorDetails } from './errors.ts';
 import { PetstoreError, toPetstoreError } from './errors.ts';
 import { HttpClient } from './http/http-client.ts';
-import { proxyVariable } from './http/proxy.ts';
 import { createTransport } from './http/transport.ts';
 import type { HttpClientOptions, HttpRequest } from './http/types.ts';
 import { Ledger } from './rate-limit/ledger.ts';
@@ -65,7 +64,6 @@ export function createClient(options: ClientOptions): Client {
     maxWaitMs: checkNumber(given.maxWaitMs ?? 120_000, 'maxWaitMs'),
     maxRetries: checkNumber(given.maxRetries ?? 4, 'maxRetries', 'whole number', Number.isInteger),
     timeoutMs: checkTimeout(given.timeoutMs ?? 30_000),
-    optionNames: { maxWait: 'maxWaitMs', timeout: 'timeoutMs', proxy: proxyVariable(process.env) },
   };
   const redactor = new Redactor();
   redactor.add(key);
@@ -215,15 +213,13 @@ function closedError(): PetstoreError {
   return new PetstoreError('usage', 'the client is closed', { hint: 'create another client' });
 }
 
-// Omits the details for the command line, and redacts the key, which the service may have repeated.
+// Omits internal details, and redacts the key, which the service may have repeated.
 function publicError(thrown: unknown, signal: AbortSignal | undefined, redactor: Redactor): PetstoreError {
   const isAbort = signal?.aborted && (thrown === signal.reason || !(thrown instanceof PetstoreError));
   const error = isAbort
     ? new PetstoreError('interrupted', 'the call was aborted', { cause: thrown })
     : toPetstoreError(thrown);
-  const { kind, message, code, serviceMessage, status, retryAt, processed, cause } = error;
-  // The hint of an unexpected error names a command-line option.
-  const hint = kind === 'internal' ? undefined : error.hint;
+  const { kind, message, hint, code, serviceMessage, status, retryAt, processed, cause } = error;
   const redact = (text: string | undefined): string | undefined => text && redactor.redact(text);
   const redacted = { hint: redact(hint), code: redact(code), serviceMessage: redact(serviceMessage) };
   return new PetstoreError(kind, redactor.redact(message), { ...redacted, status, retryAt, processed, cause });

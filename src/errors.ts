@@ -1,6 +1,5 @@
 // The program's errors; the kind of an error determines its exit code. Other thrown values are converted to them.
 import { getSystemErrorMap } from 'node:util';
-import { EXIT_CODES } from './cli/reference.ts';
 import type { ErrorKind } from './error-kind.ts';
 import { escapeControls } from './text/escape.ts';
 
@@ -14,14 +13,22 @@ export interface Problem {
 /** @internal Whether the service processed the failed request; `late`: it may still do so after the error. */
 export type Processed = 'no' | 'perhaps' | 'late';
 
+/** @internal A cause for which the command line has its own hint (src/cli/hints.ts), and the facts that the hint needs. */
+export type Reason =
+  | { readonly is: 'long_wait' | 'no_connection' | 'state_server' | 'timed_out' | 'wrong_service' }
+  | { readonly is: 'unknown_create'; readonly category: string }
+  | { readonly is: 'no_access'; readonly path: string }
+  /** The number of rows that are invalid only for their unknown fields. */
+  | { readonly is: 'extra_fields'; readonly count: number }
+  /** `to`: what another import achieves. */
+  | { readonly is: 'import_ended'; readonly to: string };
+
 /** The optional parts of an error. */
 export interface ErrorDetails {
   /** One action for the user, as an imperative phrase. */
   readonly hint?: string | undefined;
-  /** @internal The words of the command that does what the hint says; the client library omits it. */
-  readonly command?: readonly string[] | undefined;
-  /** @internal Whether a wrong base URL may be the cause. */
-  readonly suspectsUrl?: boolean | undefined;
+  /** @internal */
+  readonly reason?: Reason | undefined;
   readonly code?: string | undefined;
   readonly serviceMessage?: string | undefined;
   /** @internal Why the outcome of a create is unknown, for a message about several creates. */
@@ -40,7 +47,7 @@ export interface ErrorDetails {
 }
 
 /** @internal */
-export type Hint = Pick<ErrorDetails, 'hint' | 'command' | 'suspectsUrl'>;
+export type Hint = Pick<ErrorDetails, 'hint' | 'reason'>;
 
 /** The error of the program and the client library; its message never contains an API key. */
 export class PetstoreError extends Error {
@@ -92,11 +99,6 @@ export class PetstoreError extends Error {
     return this.details.processed ?? (this.kind === 'unknown_outcome' || this.kind === 'internal' ? 'perhaps' : 'no');
   }
 
-  /** @internal */
-  get exitCode(): number {
-    return this.details.exitCode ?? EXIT_CODES[this.kind].code;
-  }
-
   /** The error as `--json` prints it; `retryAt` is ISO 8601. */
   toJSON(): object {
     const { kind, message, hint, code, status, outcome } = this;
@@ -106,9 +108,9 @@ export class PetstoreError extends Error {
   }
 }
 
-/** @internal Returns a copy with another message and, if given, another hint, which replaces the command too. */
-export function rephrase(error: PetstoreError, message: string, hint?: Hint): PetstoreError {
-  return new PetstoreError(error.kind, message, { ...error.details, ...(hint && { command: undefined, ...hint }) });
+/** @internal Returns a copy with another message and, if given, another hint and reason. */
+export function rephrase(error: PetstoreError, message: string, hint: Hint = error.details): PetstoreError {
+  return new PetstoreError(error.kind, message, { ...error.details, hint: hint.hint, reason: hint.reason });
 }
 
 /** @internal The system's own words for the code of an error, for example "connection refused" for ECONNREFUSED. */
@@ -138,14 +140,9 @@ export function isSystemError(error: unknown): boolean {
   return /^E[A-Z0-9]+$/.test(String((error as NodeJS.ErrnoException | undefined)?.code));
 }
 
-/**
- * @internal The error of a file system call.
- * @param doing for example `read`
- * @param variable names the directory that the file is in, for example PETSTORE_STATE_DIR
- */
-export function storageError(cause: unknown, doing: string, path: string, variable?: string): PetstoreError {
-  const hint = variable && `set ${variable} to a directory that you can write to`;
-  return systemError(cause, `${doing} "${escapeControls(path)}"`, hint);
+/** @internal The error of a file system call. @param doing for example `read` */
+export function storageError(cause: unknown, doing: string, path: string, hint?: string): PetstoreError {
+  return systemError(cause, `${doing} "${escapeControls(path)}"`, { hint, reason: { is: 'no_access', path } });
 }
 
 const HINTS: Readonly<Record<string, string>> = {
@@ -164,27 +161,23 @@ export function systemHint(error: unknown): string | undefined {
  * @internal The error of a system call: `cannot`, the operation, and the reason.
  * @param hint unless the code of the error has its own, for example on a full disk
  */
-export function systemError(cause: unknown, what: string, hint?: string): PetstoreError {
+export function systemError(cause: unknown, what: string, hint?: Hint): PetstoreError {
   const message = `cannot ${what} (${systemReason(cause)})`;
-  return new PetstoreError('storage', message, { hint: systemHint(cause) ?? hint, cause });
+  const own = systemHint(cause);
+  return new PetstoreError('storage', message, { ...(own ? { hint: own } : hint), cause });
 }
 
-/**
- * @internal Converts any thrown value to an error of this program.
- * @param stateDir for the hint about a file in it, or about a parent that cannot be created
- */
-export function toPetstoreError(error: unknown, stateDir?: string): PetstoreError {
+/** @internal Converts any thrown value to an error of this program. */
+export function toPetstoreError(error: unknown): PetstoreError {
   if (error instanceof PetstoreError) return error;
   const { syscall = '', path } = (error ?? {}) as NodeJS.ErrnoException;
   if (isSystemError(error)) {
-    const isState = path !== undefined && stateDir && (path.startsWith(stateDir) || stateDir.startsWith(path));
-    if (path !== undefined) return storageError(error, 'access', path, isState ? 'PETSTORE_STATE_DIR' : undefined);
+    if (path !== undefined) return storageError(error, 'access', path);
     if (syscall === 'uv_cwd') return systemError(error, 'access the current directory');
     // Errors of an open file have no path.
     if (/^(?:read|write|close|f[a-z]+)$/.test(syscall)) return systemError(error, 'access a file');
   }
   // Third-party messages may contain secrets: only the error's name is printed without --verbose.
   const name = error instanceof Error ? error.name : typeof error;
-  const hint = 'run the command again with --verbose and report the output';
-  return new PetstoreError('internal', `unexpected ${name} (a bug in petstore)`, { hint, cause: error });
+  return new PetstoreError('internal', `unexpected ${name} (a bug in petstore)`, { cause: error });
 }

@@ -1,5 +1,4 @@
 // The category operations, list and create; every response is checked (docs/service.md, operations).
-import type { Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import type { HttpClient } from '../http/http-client.ts';
 import { responseError, unknownOutcomeError } from '../http/request-errors.ts';
@@ -15,8 +14,9 @@ export const LIST_REQUEST: HttpRequest = { method: 'GET', path: '/categories', s
 const CREATE: HttpRequest = { method: 'POST', path: '/categories', safe: false };
 
 /** Why a list does not prove that a category is missing. */
-export interface ListFlaw extends Hint {
+export interface ListFlaw {
   readonly reason: string;
+  readonly hint?: string;
 }
 const PAGED: ListFlaw = { reason: 'the service sent only one page of the list of categories' };
 const CACHED: ListFlaw = {
@@ -50,7 +50,7 @@ export function createApi(client: Sender) {
       ): Promise<Category> {
         // Leave out all other fields: the service assigns the id.
         const body = JSON.stringify({ name, description });
-        const request: HttpRequest = { ...CREATE, body, categoryName: name, beforeSend, cancel };
+        const request: HttpRequest = { ...CREATE, body, beforeSend, cancel };
         const response = await client.send(request);
         const { status } = response;
         if (status !== 201 && status !== 200) throw responseError(request, response);

@@ -28,8 +28,7 @@ export function rawRequest(
       hint: `remove ${source}, or use POST`,
     });
   }
-  const below = pathBelowBase(path);
-  return { method, path: below, body, safe, categoryName: nameOf(method, below, body) };
+  return { method, path: pathBelowBase(path), body, safe };
 }
 
 /**
@@ -52,13 +51,6 @@ function jsonText(body: unknown): string {
   } catch {
     throw new PetstoreError('usage', 'body is not valid JSON');
   }
-}
-
-// The name of the category that a request creates, for messages about the outcome.
-function nameOf(method: string, path: string, body: string | Uint8Array | undefined): string | undefined {
-  if (method !== 'POST' || path !== '/categories' || body === undefined) return undefined;
-  const { name } = (jsonValue(body) ?? {}) as { readonly name?: unknown };
-  return typeof name === 'string' ? name : undefined;
 }
 
 /** The value of a body: text if it is not JSON, null if it is empty. */

@@ -1,5 +1,4 @@
 // Progress on stderr while a command runs: a spinner on a terminal, otherwise a line per wait. The only file that imports ora.
-
 import type { HttpWait } from '../http/types.ts';
 import { escapeControls } from '../text/escape.ts';
 import { formatDuration, formatLocalTime, SHORT_WAIT_MS } from '../text/format.ts';

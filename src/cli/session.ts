@@ -1,7 +1,6 @@
 // The resources of a command: profiles, the state server and the service, each opened on first use.
 import { dirname } from 'node:path';
-import type { Hint } from '../errors.ts';
-import { PetstoreError } from '../errors.ts';
+import { PetstoreError, rephrase } from '../errors.ts';
 import { mkdirp } from '../settings/mkdirp.ts';
 import { configDir, sandboxDataFile, stateDir, stateDirIfAny } from '../settings/paths.ts';
 import { escapeControls, terminalSafeJson } from '../text/escape.ts';
@@ -78,7 +77,7 @@ export class Session {
     const credentials = await this.target.ifOpened();
     if (!(error instanceof PetstoreError) || error.kind !== 'auth' || error.status !== 401 || !credentials)
       return error;
-    return new PetstoreError('auth', error.message, { ...error.details, ...keyHint(credentials) });
+    return rephrase(error, error.message, { hint: keyHint(credentials) });
   };
 
   /** Writes one line to stderr, except with `--quiet` or `--json`. */
@@ -115,12 +114,7 @@ function openService(session: Session, credentials: Credentials) {
   /** For the profile `sandbox`, the embedded server is started first. */
   const httpClient = lazy(async () => {
     const { context, options, progress, sandboxData } = session;
-    const modules = [
-      import('../http/transport.ts'),
-      import('../http/http-client.ts'),
-      import('../http/proxy.ts'),
-    ] as const;
-    const loading = Promise.all(modules);
+    const loading = Promise.all([import('../http/transport.ts'), import('../http/http-client.ts')]);
     const { env, clock, signal, redactor, version, nodeVersion, cleanups, stderr } = context;
     const { maxWait: maxWaitMs, maxRetries, timeout: timeoutMs } = options;
     const openedLedger = await ledger();
@@ -132,7 +126,7 @@ function openService(session: Session, credentials: Credentials) {
       ({ baseUrl, key } = sandbox);
     }
     redactor.add(key);
-    const [{ createTransport }, { HttpClient }, { proxyVariable }] = await loading;
+    const [{ createTransport }, { HttpClient }] = await loading;
     // Node 20 compiles the HTTP parser a second time, which delays the exit by 80 ms. Set earlier, a V8 flag disables Node's
     // code cache. The client library leaves the flags alone.
     if (/^20\./.test(nodeVersion)) (await import('node:v8')).setFlagsFromString('--liftoff-only');
@@ -141,13 +135,12 @@ function openService(session: Session, credentials: Credentials) {
       const { withTracing } = await import('../http/trace.ts');
       transport = withTracing(transport, baseUrl, clock, (line) => void stderr.write(`${line}\n`));
     }
-    const optionNames = { maxWait: '--max-wait', timeout: '--timeout', proxy: proxyVariable(env) };
     const client = new HttpClient({
       transport,
       ledger: openedLedger,
       clock,
       signal,
-      limits: { maxWaitMs, maxRetries, timeoutMs, optionNames },
+      limits: { maxWaitMs, maxRetries, timeoutMs },
       onWait: (wait) => progress.wait(wait),
       onBusy: (requests) => progress.busy(requests),
     });
@@ -162,9 +155,9 @@ function openService(session: Session, credentials: Credentials) {
   return { credentials, ledger, httpClient, api };
 }
 
-function keyHint({ profile, keySource, keyCommand }: Credentials): Hint {
-  if (keySource === 'environment') return { hint: 'set PETSTORE_API_KEY to a valid key' };
-  if (keyCommand) return { hint: `make ${keyCommand.source} print a valid key` };
+function keyHint({ profile, keySource, keyCommand }: Credentials): string {
+  if (keySource === 'environment') return 'set PETSTORE_API_KEY to a valid key';
+  if (keyCommand) return `make ${keyCommand.source} print a valid key`;
   return loginHint(profile);
 }
 

@@ -106,7 +106,7 @@ export class HttpClient {
         await this.#pause(pauseMs, result, stop);
         continue;
       }
-      if (result instanceof TransportError) throw attemptError(request, result, stop, limits.optionNames);
+      if (result instanceof TransportError) throw attemptError(request, result, stop);
       if (!refused) return result;
       const now = clock.now();
       throw rateLimitedError('attempts', ledger.quota().nextRequestAt ?? now, now, limits, refused);

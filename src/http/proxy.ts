@@ -1,8 +1,9 @@
 // Selects the proxy of a request: that of https_proxy or HTTPS_PROXY, except for loopback and the hosts in NO_PROXY.
 import { isIP } from 'node:net';
-import type { Environment } from '../cli/context.ts';
 import { PetstoreError } from '../errors.ts';
 import { isLoopback } from '../settings/credential-rules.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The variable that sets the proxy: a lowercase variable overrides the uppercase one. */
 export function proxyVariable(env: Environment): 'https_proxy' | 'HTTPS_PROXY' {

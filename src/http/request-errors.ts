@@ -9,20 +9,24 @@ import { statusTraits } from './retry.ts';
 import type { HttpRequest, HttpResponse, RequestLimits, TransportError } from './types.ts';
 
 // How to check whether the request was processed.
-function describeUncertain({ method, path, categoryName }: HttpRequest): Hint & { readonly what: string } {
-  if (categoryName === undefined) {
+function describeUncertain(request: HttpRequest): Hint & { readonly what: string } {
+  const category = nameToCreate(request);
+  if (category === undefined) {
     const hint = 'check whether the request was processed before you retry';
-    return { what: `${method} ${escapeControls(path)}`, hint };
+    return { what: `${request.method} ${escapeControls(request.path)}`, hint };
   }
-  // Search only for a name that neither a shell nor the service is likely to alter.
-  // `--search -q` would be two options.
-  const option = categoryName.startsWith('-') ? [`--search=${categoryName}`] : ['--search', categoryName];
-  const search = /^[^\p{Cc}]{1,60}$/u.test(categoryName) ? option : [];
   return {
-    what: `creating "${escapeControls(categoryName)}"`,
+    what: `creating "${escapeControls(category)}"`,
     hint: 'check whether the category exists before you retry',
-    command: ['categories', 'list', ...search],
+    reason: { is: 'unknown_create', category },
   };
+}
+
+// The name of the category that a request creates.
+function nameToCreate({ method, path, body = '' }: HttpRequest): string | undefined {
+  if (method !== 'POST' || path !== '/categories') return undefined;
+  const { name } = Object(tryParseJson(body)) as { readonly name?: unknown };
+  return typeof name === 'string' ? name : undefined;
 }
 
 /** Why a request is not sent within `--max-wait`, or not retried. */
@@ -36,22 +40,23 @@ export function rateLimitedError(
   reason: LimitReason,
   until: number | undefined,
   now: number,
-  { maxWaitMs, optionNames }: Pick<RequestLimits, 'maxWaitMs' | 'optionNames'>,
+  { maxWaitMs }: Pick<RequestLimits, 'maxWaitMs'>,
   refusal: HttpResponse | undefined,
 ): PetstoreError {
   const retryAt = until === undefined ? undefined : Math.max(until, now);
   const { code, serviceMessage } = refusal ? decodeServiceError(refusal.body) : {};
   const wait = formatDuration((retryAt ?? now) - now);
-  const longest = `${optionNames.maxWait} ${formatDuration(maxWaitMs)}`;
+  const limit = `the limit of ${formatDuration(maxWaitMs)}`;
   const what = {
-    blocked: `rate limited ${refusal ? '(429)' : 'by an earlier 429'} for ${wait}, which exceeds ${longest}`,
-    window: `quota exhausted: the wait of ${wait} exceeds ${longest}`,
+    blocked: `rate limited ${refusal ? '(429)' : 'by an earlier 429'} for ${wait}, which exceeds ${limit}`,
+    window: `quota exhausted: the wait of ${wait} exceeds ${limit}`,
     pending: 'timed out waiting for another petstore process',
     attempts: 'still rate limited (429) after the last attempt',
   }[reason];
   return new PetstoreError('rate_limited', serviceMessage ? `${what}: ${serviceMessage}` : what, {
     retryAt,
     hint: retryAt === undefined ? 'try again' : `try again ${formatTime(retryAt, now)}`,
+    reason: /^(?:blocked|window)$/.test(reason) ? { is: 'long_wait' } : undefined,
     code,
     serviceMessage,
     status: refusal?.status,
@@ -61,14 +66,8 @@ export function rateLimitedError(
 /**
  * The error of the last attempt if it received no complete response.
  * @param signal its reason is the cause of an interruption, with the exit code
- * @param names the options that hints name
  */
-export function attemptError(
-  request: HttpRequest,
-  failure: TransportError,
-  signal: AbortSignal,
-  names: RequestLimits['optionNames'],
-): unknown {
+export function attemptError(request: HttpRequest, failure: TransportError, signal: AbortSignal): unknown {
   const isUnknown = !request.safe && failure.requestSent;
   if (failure.reason === 'aborted') return isUnknown ? interruptedError(request, signal.reason) : signal.reason;
   const { reason, head } = failure;
@@ -80,7 +79,7 @@ export function attemptError(
   }
   const isInvalid = reason === 'protocol' || reason === 'too-large';
   const kind = reason === 'proxy-auth' ? 'auth' : isInvalid ? 'service' : 'network';
-  return new PetstoreError(kind, message, { ...networkHint(failure, names), cause: failure });
+  return new PetstoreError(kind, message, { ...networkHint(failure), cause: failure });
 }
 
 export const CHECK_NETWORK = "check this machine's network connection";
@@ -90,19 +89,16 @@ export function isOffline(code = ''): boolean {
   return /^(?:EAI_AGAIN|ENETUNREACH|ENETDOWN)$/.test(code);
 }
 
-function networkHint(
-  { reason, code }: TransportError,
-  { timeout, proxy }: RequestLimits['optionNames'],
-): Hint | undefined {
+function networkHint({ reason, code, proxyVariable: proxy }: TransportError): Hint | undefined {
   if (reason === 'too-large') return undefined;
-  if (reason === 'timeout') return { hint: `try again with a longer ${timeout}` };
+  if (reason === 'timeout') return { hint: 'try again with a longer timeoutMs', reason: { is: 'timed_out' } };
   if (reason === 'reset') return { hint: 'try again later' };
   if (reason === 'protocol') return CHECK_URL;
   if (reason === 'proxy-auth') return { hint: `set ${proxy} to http://USER:PASSWORD@HOST:PORT` };
   if (reason === 'proxy-denied') return { hint: 'ask the operator of the proxy to allow this host' };
   if (reason === 'proxy' || reason === 'proxy-refused') return { hint: `correct ${proxy}` };
   if (isOffline(code)) return { hint: CHECK_NETWORK };
-  return { hint: 'check the connection', command: ['doctor'], suspectsUrl: true };
+  return { hint: 'check the connection', reason: { is: 'no_connection' } };
 }
 
 /** The error of a request that may have been processed; its hint says how to check. */
@@ -114,7 +110,7 @@ export function unknownOutcomeError(request: HttpRequest, problem: string, detai
 
 // The abort reason carries the exit code.
 function interruptedError(request: HttpRequest, reason: unknown): PetstoreError {
-  const exitCode = reason instanceof PetstoreError ? reason.exitCode : undefined;
+  const exitCode = reason instanceof PetstoreError ? reason.details.exitCode : undefined;
   const { what, ...hint } = describeUncertain(request);
   return new PetstoreError('interrupted', `interrupted: the outcome of ${what} is unknown`, {
     ...hint,
@@ -125,7 +121,7 @@ function interruptedError(request: HttpRequest, reason: unknown): PetstoreError 
 }
 
 /** The hint after a response that suggests that another service sent it. */
-export const CHECK_URL: Hint = { hint: 'check the base URL', command: ['auth', 'status'], suspectsUrl: true };
+export const CHECK_URL: Hint = { hint: 'check the base URL', reason: { is: 'wrong_service' } };
 
 /** The error of any final response except a 429, which the HTTP client handles. */
 export function responseError(request: HttpRequest, response: HttpResponse): PetstoreError {
@@ -156,7 +152,8 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
   return new PetstoreError('service', `server error (${status})${detail}`, { ...details, hint });
 }
 
-function rejectionHint({ method, path, categoryName }: HttpRequest, response: HttpResponse): Hint | undefined {
+function rejectionHint(request: HttpRequest, response: HttpResponse): Hint | undefined {
+  const { method, path } = request;
   const { status, headers, body } = response;
   if (status === 404 || status === 405) {
     // Only a raw request has another method for this path.
@@ -166,9 +163,10 @@ function rejectionHint({ method, path, categoryName }: HttpRequest, response: Ht
       return { hint: `use ${allowed.slice(0, 10).join(' or ')} instead of ${method}` };
     return { hint: 'check the path, which is relative to the base URL' };
   }
-  if (categoryName !== undefined && status === 413) return { hint: 'shorten the name or description' };
-  if (categoryName !== undefined && statusTraits(status).rowSpecific)
-    return { hint: 'correct the values and try again' };
+  if (nameToCreate(request) !== undefined) {
+    if (status === 413) return { hint: 'shorten the name or description' };
+    if (statusTraits(status).rowSpecific) return { hint: 'correct the values and try again' };
+  }
   // A 403 may be a rate limit, too.
   const wait = statedWait(response);
   if (wait) return { hint: `try again ${wait}` };
@@ -204,11 +202,15 @@ const MAX_CHARACTERS = 500;
 
 /** Reads an Error object of the service: code and message, cut to 500 characters and safe to print. */
 export function decodeServiceError(body: Uint8Array): Partial<Pick<PetstoreError, 'code' | 'serviceMessage'>> {
+  const { code, message } = Object(tryParseJson(body)) as Readonly<Record<string, unknown>>;
+  return { code: shortText(code), serviceMessage: shortText(message) };
+}
+
+function tryParseJson(body: string | Uint8Array): unknown {
   try {
-    const { code, message } = Object(parseJson(new TextDecoder().decode(body))) as Readonly<Record<string, unknown>>;
-    return { code: shortText(code), serviceMessage: shortText(message) };
+    return parseJson(typeof body === 'string' ? body : new TextDecoder().decode(body));
   } catch {
-    return {};
+    return undefined;
   }
 }
 

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { buildConnector, Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { formatDuration } from '../text/format.ts';
-import { proxyFor } from './proxy.ts';
+import { proxyFor, proxyVariable } from './proxy.ts';
 import { toTransportError } from './transport-errors.ts';
 import type { HttpHeaders, HttpRequest, HttpResponse, ResponseHead, Transport, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
@@ -32,8 +32,7 @@ type SendOptions = Parameters<Transport['send']>[1];
 /** @throws PetstoreError `usage` for an invalid proxy variable */
 export function createTransport(options: TransportOptions): Transport {
   const base = new URL(options.baseUrl);
-  const proxy = proxyFor(base, options.env);
-  const agent = openAgent(proxy);
+  const agent = openAgent(proxyFor(base, options.env), proxyVariable(options.env));
   // After a connection reset, open a new connection for each request.
   let reuse = true;
   const onReset = (): void => {
@@ -48,13 +47,16 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-function openAgent(proxy: URL | undefined): Dispatcher {
+function openAgent(proxy: URL | undefined, variable: string): Dispatcher {
   const throughProxy: buildConnector.connector = (to, done) =>
     void import('./proxy-tunnel.ts')
       .then(({ openTunnel }) => openTunnel(proxy as URL, to, CONNECT_TIMEOUT_MS))
       .then(
         (socket) => done(null, socket),
-        (error: Error) => done(error, null),
+        (error: Error) => {
+          if (error instanceof TransportError) error.proxyVariable = variable;
+          done(error, null);
+        },
       );
   return new Agent({
     headersTimeout: 0,

@@ -18,8 +18,6 @@ export interface HttpRequest {
   readonly cancel?: AbortSignal | undefined;
   /** Overrides the client's timeout per attempt. */
   readonly timeoutMs?: number | undefined;
-  /** The name of the category to create, for messages. */
-  readonly categoryName?: string | undefined;
   /** True if the request is not retried, even after a 429. */
   readonly once?: boolean;
   /** Sends `Cache-Control: no-cache`. */
@@ -58,6 +56,8 @@ export class TransportError extends Error {
   readonly requestSent: boolean;
   readonly head: ResponseHead | undefined;
   readonly code: string | undefined;
+  /** The variable that sets the proxy, if the proxy failed. */
+  proxyVariable: string | undefined;
   /**
    * @param requestSent whether any byte of the request may have reached the service; a create is then not retried
    * @param message for people, without secrets or third-party messages, for example `connection refused`
@@ -70,8 +70,9 @@ export class TransportError extends Error {
     this.requestSent = requestSent;
     this.head = head;
     this.code = code;
+    this.proxyVariable = undefined;
     // The library's errors have this error as their cause, whose code console.log shows.
-    for (const name of ['reason', 'requestSent', 'head']) {
+    for (const name of ['reason', 'requestSent', 'head', 'proxyVariable']) {
       Object.defineProperty(this, name, { enumerable: false });
     }
     Object.defineProperty(this, 'name', { value: 'TransportError' });
@@ -112,12 +113,11 @@ export interface HttpWait {
   readonly failure?: string;
 }
 
-/** The limits of an HTTP client, and the names of the settings that messages mention. */
+/** The limits of an HTTP client. */
 export interface RequestLimits {
   readonly maxWaitMs: number;
   readonly maxRetries: number;
   readonly timeoutMs: number;
-  readonly optionNames: { readonly maxWait: string; readonly timeout: string; readonly proxy: string };
 }
 
 export interface HttpClientOptions {

@@ -1,9 +1,8 @@
 // The errors of an import, and which of them determines its exit code. Pure.
-import { PetstoreError } from '../errors.ts';
+import { PetstoreError, rephrase } from '../errors.ts';
 import { statusTraits } from '../http/retry.ts';
-import { formatCount, formatNumber } from '../text/format.ts';
+import { formatCount, formatNumber, quoted } from '../text/format.ts';
 import type { ImportDocument } from './results.ts';
-import { quoted } from './row-validator.ts';
 
 const MOST_NAMED = 5;
 const COMPARE = 'compare the list of categories with the file';
@@ -55,23 +54,16 @@ export function noValidResponseError(): PetstoreError {
   return new PetstoreError('unknown_outcome', 'the service returned no valid response to several creates');
 }
 
-/**
- * @param words the command line that creates the missing rows; undefined if the rows came from a pipe
- * @returns undefined if every row exists
- */
-export function importError(
-  { unknown, failed }: ImportDocument,
-  stop: Stop | undefined,
-  words: readonly string[] | undefined,
-): PetstoreError | undefined {
+/** @returns undefined if every row exists */
+export function importError({ unknown, failed }: ImportDocument, stop: Stop | undefined): PetstoreError | undefined {
   const isUnknown = unknown.length > 0;
-  const stopped = stop && stopError(stop.error, isUnknown, words);
+  const stopped = stop && stopError(stop.error, isUnknown);
   const byPrecedence = [
     // Another import of the same file may create rows twice.
     stop?.rerunUnsafe ? stopped : undefined,
     // Another import would end in the same way, or the user has ended this one.
     stop && mustBeResolved(stop.error) ? stopped : undefined,
-    isUnknown ? unknownRowsError(unknown, stop?.error, words) : undefined,
+    isUnknown ? unknownRowsError(unknown, stop?.error) : undefined,
     // These exit codes mean that nothing was changed, or that it is enough to wait.
     stopped,
     failed[0] && rejectedRowsError(failed[0], failed.length),
@@ -84,25 +76,22 @@ function mustBeResolved({ kind, status = 0 }: PetstoreError): boolean {
   return isRedirect || ['interrupted', 'auth', 'storage', 'internal'].includes(kind);
 }
 
-function stopError(error: PetstoreError, isUnknown: boolean, words: readonly string[] | undefined): PetstoreError {
-  return withRerunHint(error.kind === 'interrupted' ? interruptedError(error, isUnknown) : error, words, 'resume');
+function stopError(error: PetstoreError, isUnknown: boolean): PetstoreError {
+  return withReason(error.kind === 'interrupted' ? interruptedError(error, isUnknown) : error, 'resume');
 }
 
 // The first worker to stop may have been waiting while another worker's create was in flight.
-function interruptedError({ kind, exitCode, details, processed }: PetstoreError, isUnknown: boolean): PetstoreError {
-  const message = exitCode === 130 ? 'interrupted' : 'terminated';
+function interruptedError({ kind, details, processed }: PetstoreError, isUnknown: boolean): PetstoreError {
+  const message = details.exitCode === 130 ? 'interrupted' : 'terminated';
   return new PetstoreError(kind, message, {
     ...details,
     hint: undefined,
+    reason: undefined,
     processed: isUnknown ? 'perhaps' : processed,
   });
 }
 
-function unknownRowsError(
-  unknown: ImportDocument['unknown'],
-  stop: PetstoreError | undefined,
-  words: readonly string[] | undefined,
-): PetstoreError {
+function unknownRowsError(unknown: ImportDocument['unknown'], stop: PetstoreError | undefined): PetstoreError {
   const named = unknown.slice(0, MOST_NAMED);
   const rows = named.map(({ row, name, maybe }) => {
     const match = maybe ? ` (perhaps category ${maybe.id} ${quoted(maybe.name)})` : '';
@@ -115,7 +104,7 @@ function unknownRowsError(
   const { code, status } = stop ?? {};
   const hint = unknown.some(({ maybe }) => maybe) ? SPELLING : undefined;
   const error = new PetstoreError('unknown_outcome', message, { hint, code, status, cause: stop });
-  return withRerunHint(error, words, `look ${unknown.length === 1 ? 'it' : 'them'} up again`);
+  return withReason(error, `look ${unknown.length === 1 ? 'it' : 'them'} up again`);
 }
 
 function rejectedRowsError(
@@ -127,9 +116,8 @@ function rejectedRowsError(
   return new PetstoreError('rejected', `the service rejected ${rows}: ${message}`, { hint, code, status });
 }
 
-// Adds the command that resumes the import, unless the error has a hint; a rejected import would fail again.
-function withRerunHint(error: PetstoreError, words: readonly string[] | undefined, why: string): PetstoreError {
-  if (error.hint || error.kind === 'rejected') return error;
-  const hint = words ? why : `run the same command with the same rows to ${why}`;
-  return new PetstoreError(error.kind, error.message, { ...error.details, hint, command: words });
+// Says that another import helps, unless the error has a hint; after a rejection or a bug, it would fail again.
+function withReason(error: PetstoreError, to: string): PetstoreError {
+  if (error.hint || error.details.reason || /^(?:rejected|internal)$/.test(error.kind)) return error;
+  return rephrase(error, error.message, { reason: { is: 'import_ended', to } });
 }

@@ -221,7 +221,7 @@ export async function openLock(identity: string, { server, stateDir, clock }: Lo
   }
   const dir = join(stateDir(), 'imports');
   const toError = (error: unknown): unknown =>
-    isSystemError(error) ? storageError(error, 'lock the import in', dir, 'PETSTORE_STATE_DIR') : error;
+    isSystemError(error) ? storageError(error, 'lock the import in', dir) : error;
   try {
     const file = { dir: join(dir, hash), name: `lock-${LOCK_VERSION}`, rotateAtBytes: ROTATE_AT_BYTES };
     mkdirAndPrune(file.dir);

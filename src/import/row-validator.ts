@@ -1,9 +1,9 @@
 // Collects the rows and problems of a file, so that one run reports all problems.
 import type { NewCategory } from '../api/types.ts';
-import type { Problem } from '../errors.ts';
+import type { Problem, Reason } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../text/escape.ts';
-import { formatCount, formatNumber } from '../text/format.ts';
+import { formatCount, formatNumber, quoted } from '../text/format.ts';
 
 /** `id` is accepted because `categories list` prints it, but it is never sent. */
 const KNOWN_FIELDS = new Set(['id', 'name', 'description']);
@@ -37,7 +37,7 @@ export class RowValidator {
   readonly options: RowOptions;
   readonly #label: string;
   readonly #problems: Problem[] = [];
-  /** The number of problems that `--ignore-extra` would avoid. */
+  /** The number of problems that ignoring other fields would avoid. */
   #extras = 0;
   /** The first row with each name. */
   readonly #firsts = new Map<string, FileRow>();
@@ -103,7 +103,7 @@ export class RowValidator {
     throw unusableError(this.#label, `has more than ${formatNumber(MAX_ROWS)} rows`, 'split it into smaller files');
   }
 
-  /** Adds an invalid row that `--ignore-extra` would make valid. */
+  /** Adds an invalid row that is valid if other fields are ignored. */
   addExtra(message: string, line: number): void {
     this.#extras++;
     this.addInvalid(message, line);
@@ -118,10 +118,10 @@ export class RowValidator {
   /** @throws PetstoreError `usage` with all problems, if there are any */
   check(): void {
     const count = this.#problems.length;
-    if (count > 0) throw this.#error(this.#extras === count ? ignoreHint(count) : CORRECT);
+    if (count > 0) throw this.#error(CORRECT, this.#extras === count ? { is: 'extra_fields', count } : undefined);
   }
 
-  #error(hint: string): PetstoreError {
+  #error(hint: string, reason?: Reason): PetstoreError {
     const problems = this.#problems;
     const lines = problems
       .slice(0, SHOWN)
@@ -131,7 +131,7 @@ export class RowValidator {
       problems.length === 1
         ? `${this.#label}, ${lines[0]}`
         : [`${this.#label} has ${formatCount(problems.length, 'problem')}`, ...lines].join('\n  ');
-    return new PetstoreError('usage', message, { hint, problems });
+    return new PetstoreError('usage', message, { hint, reason, problems });
   }
 }
 
@@ -145,16 +145,7 @@ function problemOf(name: unknown, description: unknown): string | undefined {
   return undefined;
 }
 
-export function ignoreHint(count: number): string {
-  return `use --ignore-extra to ignore ${count === 1 ? 'it' : 'them'}`;
-}
-
 /** @param label the unusable input, for example `stdin` */
 export function unusableError(label: string, problem: string, hint: string): PetstoreError {
   return new PetstoreError('usage', `${label} ${problem}`, { hint });
-}
-
-/** Quotes text from the file for a message, cut to 40 characters. */
-export function quoted(text: string): string {
-  return text.length > 40 ? `"${text.slice(0, 40)}…"` : `"${text}"`;
 }

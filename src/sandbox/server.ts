@@ -67,7 +67,7 @@ export async function startServer(options: ServerOptions): Promise<RunningSandbo
     server.close();
     if (!options.nameOf || !isSystemError(error)) throw error;
     const hint = `use ${nameOf('data')} with a path that you can write to`;
-    throw systemError(error, `create "${escapeControls(`${settings.dataFile}`)}"`, hint);
+    throw systemError(error, `create "${escapeControls(`${settings.dataFile}`)}"`, { hint });
   }
   // Pipelined requests take turns: each may depend on the one before it.
   const turns = new WeakMap<Socket, Promise<void>>();

@@ -1,5 +1,4 @@
 // The rules for base URLs (https, or http on loopback, ending in /v1) and API keys (printable ASCII without spaces).
-import type { Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { formatNumber } from '../text/format.ts';
 
@@ -67,11 +66,11 @@ export const MAX_KEY_LENGTH = 4096;
  * @param source the origin of the key, for messages; empty for the prompt
  * @throws PetstoreError `auth` that never contains the key
  */
-export function checkKey(key: unknown, source = '', hint?: Hint): string {
+export function checkKey(key: unknown, source = '', hint?: string): string {
   const isText = typeof key === 'string';
   const problem = isText ? keyProblem(key) : key === undefined ? 'is missing' : 'is not a string';
   if (isText && problem === undefined) return key;
-  throw new PetstoreError('auth', `the API key ${source && `from ${source} `}${problem}`, hint);
+  throw new PetstoreError('auth', `the API key ${source && `from ${source} `}${problem}`, { hint });
 }
 
 function keyProblem(key: string): string | undefined {

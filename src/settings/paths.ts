@@ -1,9 +1,12 @@
 // Locates the configuration and state directories by environment, platform and home directory.
 import { join, posix, win32 } from 'node:path';
-import type { Context } from '../cli/context.ts';
 import { PetstoreError } from '../errors.ts';
 
-export type PathContext = Pick<Context, 'env' | 'platform' | 'homeDir'>;
+export interface PathContext {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly platform: string;
+  readonly homeDir: string | undefined;
+}
 
 /** By overriding variable and platform: the platform's variable, the default below the home directory, and petstore's directory in it. */
 const DIRECTORIES = {

@@ -7,30 +7,19 @@ interface Cause {
   readonly text: string;
   /** `unavailable`: a retry may help; `rejected`: the configuration is wrong. */
   readonly problem: 'unavailable' | 'rejected';
-  /** `URL` and `PASSWORD` stand for the names of the settings; undefined if the cause may be temporary. */
+  /** Undefined if the cause may be temporary. */
   readonly hint: string | undefined;
 }
-
-const WHEN_AVAILABLE = 'run the same command again when the state server is available';
 
 export class StateServerError extends Error {
   override readonly name = 'StateServerError';
   readonly problem: Cause['problem'];
-  readonly #hint: string | undefined;
+  readonly hint: string | undefined;
 
   constructor({ text, problem, hint }: Cause) {
     super(text);
     this.problem = problem;
-    this.#hint = hint;
-  }
-
-  /**
-   * @param setting `PETSTORE_STATE_URL` or the library's `stateUrl`
-   * @param ifItMayPass the hint for a cause that may be temporary
-   */
-  hintFor(setting: string, ifItMayPass = WHEN_AVAILABLE): string {
-    const password = setting.replace('URL', 'PASSWORD').replace('Url', 'Password');
-    return (this.#hint ?? ifItMayPass).replace('URL', setting).replace('PASSWORD', password);
+    this.hint = hint;
   }
 }
 
@@ -42,12 +31,15 @@ function rejected(text: string, hint: string): Cause {
   return { text, problem: 'rejected', hint };
 }
 
-export const DATA_LOST = unavailable('it keeps no data', 'correct URL');
-export const UNKNOWN_REPLY = unavailable('unknown reply', 'correct URL');
+export const DATA_LOST = unavailable('it keeps no data', 'correct stateUrl');
+export const UNKNOWN_REPLY = unavailable('unknown reply', 'correct stateUrl');
 export const CLOSED = unavailable('connection closed');
 const NO_ROUTE = unavailable('no route to the host');
-export const NO_TLS = unavailable('the TLS handshake timed out', 'use redis:// in URL if the server does not use TLS');
-const FOREIGN = unavailable('it is not a Valkey or Redis server', 'correct URL');
+export const NO_TLS = unavailable(
+  'the TLS handshake timed out',
+  'use redis:// in stateUrl if the server does not use TLS',
+);
+const FOREIGN = unavailable('it is not a Valkey or Redis server', 'correct stateUrl');
 const UNTRUSTED = rejected(
   'its certificate is not trusted',
   'set NODE_EXTRA_CA_CERTS to the certificate file of the authority to trust',
@@ -55,7 +47,7 @@ const UNTRUSTED = rejected(
 
 const CONNECTION_CAUSES: Readonly<Record<string, Cause>> = {
   ECONNREFUSED: unavailable('connection refused'),
-  ENOTFOUND: unavailable('host not found', 'correct URL'),
+  ENOTFOUND: unavailable('host not found', 'correct stateUrl'),
   EAI_AGAIN: unavailable('name resolution is unavailable', "check this machine's network connection"),
   ETIMEDOUT: unavailable('timed out'),
   EHOSTUNREACH: NO_ROUTE,
@@ -67,14 +59,17 @@ const PERMISSIONS = '~petstore:* +eval +info +time +exists +del +pexpire +xadd +
 
 /** The causes of error replies, by a pattern that the reply matches. */
 const REPLY_CAUSES: readonly (readonly [RegExp, Cause])[] = [
-  [/^NOAUTH/, rejected('it requires a password', 'set PASSWORD')],
+  [/^NOAUTH/, rejected('it requires a password', 'set statePassword')],
   [
     /^(?:WRONGPASS|ERR invalid password|ERR AUTH )/,
-    rejected('user name or password rejected', 'check PASSWORD and the user in URL'),
+    rejected('user name or password rejected', 'check statePassword and the user in stateUrl'),
   ],
-  [/NOPERM|can't (?:run this command|access)/, rejected('permission denied', `grant the user in URL ${PERMISSIONS}`)],
-  [/^WRONGTYPE/, rejected('another program uses its key in the database', 'name another database in URL')],
-  [/DB index/, rejected('it has no such database', 'correct the number at the end of URL')],
+  [
+    /NOPERM|can't (?:run this command|access)/,
+    rejected('permission denied', `grant the user in stateUrl ${PERMISSIONS}`),
+  ],
+  [/^WRONGTYPE/, rejected('another program uses its key in the database', 'name another database in stateUrl')],
+  [/DB index/, rejected('it has no such database', 'correct the number at the end of stateUrl')],
   [/\bOOM\b/, unavailable('it is out of memory', 'increase maxmemory on the state server')],
   [/\bMISCONF\b/, unavailable('it cannot save to disk', 'free some disk space on the state server')],
   [/\bNOREPLICAS\b/, unavailable('it has too few replicas')],
@@ -89,7 +84,7 @@ export function replyError({ message }: Error): StateServerError {
   const [, cause] = REPLY_CAUSES.find(([pattern]) => pattern.test(message)) ?? [];
   // The server appends the position in the script at which the command failed.
   const text = escapeControls(message.replace(/\n.*| script: .*/s, '')).slice(0, 200);
-  return new StateServerError(cause ?? rejected(text, 'correct URL'));
+  return new StateServerError(cause ?? rejected(text, 'correct stateUrl'));
 }
 
 /** Sets no `cause`: the library's error contains the arguments of the command, such as a password. */

@@ -12,6 +12,7 @@ const PATIENCE_MS = 5000;
 const RETRY_EVERY_MS = 100;
 const REPLY_WITHIN_MS = 1000;
 const INTERVALS = 20;
+const WHEN_AVAILABLE = 'run the same command again when the state server is available';
 
 export type Reply = string | number | null | readonly Reply[];
 
@@ -79,11 +80,12 @@ export class StateServer {
    * The error of a command that requires the server: `usage` if the server rejects the first script, otherwise `storage`.
    * @param ifItMayPass the hint if the server is only unavailable now
    */
-  toPetstoreError(error: unknown, ifItMayPass?: string): unknown {
+  toPetstoreError(error: unknown, ifItMayPass = WHEN_AVAILABLE): unknown {
     if (!(error instanceof StateServerError)) return error;
     const kind = error.problem === 'rejected' && !this.#accepted ? 'usage' : 'storage';
-    const hint = error.hintFor(this.#options.connection.from, ifItMayPass);
-    return new PetstoreError(kind, `cannot use state server ${this.name}: ${error.message}`, { hint });
+    const hint = error.hint ?? ifItMayPass;
+    const message = `cannot use state server ${this.name}: ${error.message}`;
+    return new PetstoreError(kind, message, { hint, reason: { is: 'state_server' } });
   }
 
   /** Rejects the calls that have no reply yet. */

@@ -8,8 +8,6 @@ export interface StateServerConnection {
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly database: number;
-  /** The setting that contains the URL, for hints: `PETSTORE_STATE_URL` or the library's `stateUrl`. */
-  readonly from: string;
 }
 
 /**
@@ -41,6 +39,5 @@ export function parseStateUrl(text: string, password: string | undefined, name: 
     username: decoded(url.username),
     password: password || decoded(url.password),
     database: Number(database),
-    from: name,
   };
 }

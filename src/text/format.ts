@@ -76,3 +76,8 @@ export function formatChoices(words: readonly string[]): string {
 export function capitalize(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
+
+/** Quotes text for a message, cut to 40 characters. */
+export function quoted(text: string): string {
+  return text.length > 40 ? `"${text.slice(0, 40)}…"` : `"${text}"`;
+}

@@ -37,11 +37,10 @@ test.each([
 
 const LATER = 'try again later';
 const PROXY = 'correct https_proxy';
-const NAMES = { maxWait: '--max-wait', timeout: '--timeout', proxy: 'https_proxy' };
 
 test.each<[TransportErrorReason, head: HttpResponse | undefined, kind: string, hint: string | undefined]>([
   ['connect', undefined, 'network', 'check the connection'],
-  ['timeout', response(200), 'network', 'try again with a longer --timeout'],
+  ['timeout', response(200), 'network', 'try again with a longer timeoutMs'],
   ['reset', undefined, 'network', LATER],
   ['reset', response(200), 'network', LATER],
   ['protocol', undefined, 'service', 'check the base URL'],
@@ -52,13 +51,14 @@ test.each<[TransportErrorReason, head: HttpResponse | undefined, kind: string, h
   ['proxy-auth', undefined, 'auth', 'set https_proxy to http://USER:PASSWORD@HOST:PORT'],
 ])('a read that fails with $0 is an error of kind $2, with or without a response head', (reason, head, kind, hint) => {
   const failure = new TransportError(reason, true, 'it\u001b failed', head);
-  const error = attemptError(read, failure, new AbortController().signal, NAMES);
+  failure.proxyVariable = 'https_proxy';
+  const error = attemptError(read, failure, new AbortController().signal);
   expect(error).toMatchObject({ kind, message: 'it␛ failed', hint, cause: failure });
 });
 
 test.each(['EAI_AGAIN', 'ENETUNREACH'])('after %s, the hint is to check the network connection', (code) => {
   const failure = new TransportError('connect', false, 'x', undefined, code);
-  const error = attemptError(read, failure, new AbortController().signal, NAMES);
+  const error = attemptError(read, failure, new AbortController().signal);
   expect(error).toMatchObject({ kind: 'network', hint: "check this machine's network connection" });
 });
 
@@ -97,7 +97,7 @@ test.each([
   [422, 'correct the values and try again'],
   [413, 'shorten the name or description'],
 ])('the hint after a create that is rejected with %i is to correct it, even if a wait is stated', (status, hint) => {
-  const create = { ...write, categoryName: 'dog' };
+  const create = { ...write, body: '{"name":"dog"}' };
   expect(responseError(create, response(status, '', { 'retry-after': '5' }))).toMatchObject({ hint });
 });
 

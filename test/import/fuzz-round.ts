@@ -1,4 +1,5 @@
 // A random service and a user who follows every hint, in virtual time.
+import { exitCodeOf } from '../../src/cli/report-error.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { importError } from '../../src/import/import-error.ts';
 import { seededRandom } from '../../src/sandbox/faults.ts';
@@ -85,11 +86,12 @@ export async function playRound(seed: number, trace: (line: string) => void = ()
       throw error;
     });
     if (result === undefined || result instanceof PetstoreError)
-      return { code: result?.exitCode ?? 137, error: result };
-    const error = importError(result.results.document(), result.stop, ['categories', 'import', 'rows.csv']);
-    trace(`${JSON.stringify(file)}: ${error?.exitCode ?? 0} ${error?.message ?? ''}`);
+      return { code: result ? exitCodeOf(result) : 137, error: result };
+    const error = importError(result.results.document(), result.stop);
+    const code = error ? exitCodeOf(error) : 0;
+    trace(`${JSON.stringify(file)}: ${code} ${error?.message ?? ''}`);
     trace(`  ${service.items.map(({ id, name, sent, by }) => `${id} ${name} (${sent}, ${by})`).join(', ')}`);
-    return { code: error?.exitCode ?? 0, error };
+    return { code, error };
   };
 
   const violations: string[] = [];

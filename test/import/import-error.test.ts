@@ -1,6 +1,7 @@
 // The end of an import: exit code, message and hint.
 import { expect, test } from 'vitest';
-import { completeHint } from '../../src/cli/report-error.ts';
+import { withHint } from '../../src/cli/hints.ts';
+import { exitCodeOf } from '../../src/cli/report-error.ts';
 import type { ErrorKind } from '../../src/error-kind.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { classifyError, importError, incompleteListError } from '../../src/import/import-error.ts';
@@ -15,10 +16,12 @@ const DOCUMENT: ImportDocument = {
   pending: 4,
 };
 
+const ARGS = ['categories', 'import', 'my file.csv', '-p', 'staging'];
+
 function ended(given: Partial<ImportDocument>, stopError?: PetstoreError) {
   const stop = stopError && { error: stopError, rerunUnsafe: false };
-  const error = importError({ ...DOCUMENT, ...given }, stop, ['categories', 'import', 'my file.csv', '-p', 'staging']);
-  return error && completeHint(error, world([], { platform: 'linux' }), 'staging');
+  const error = importError({ ...DOCUMENT, ...given }, stop);
+  return error && withHint(error, world(ARGS, { platform: 'linux' }), 'staging');
 }
 
 const stopped = (kind: ErrorKind, facts = {}): PetstoreError => new PetstoreError(kind, 'why', facts);
@@ -47,13 +50,14 @@ test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, R
   ['the service cannot be reached and a row is unknown', 8, {}, stopped('network'), /^1 row may/],
   ['the rate limit needs a longer wait', 5, KNOWN, limited, /^why\ntry again in 5s$/],
   ['the rate limit prevents a lookup', 8, {}, limited, /^1 row may or may not exist: row 3 "c" \(why\)\nrun/],
+  ['petstore has a bug', 1, {}, stopped('internal'), /^why\nrun the command again with --verbose/],
   ['the lock fails', 9, {}, stopped('storage'), /^why\nrun/],
   ['the service redirects a create', 7, {}, stopped('service', { status: 302 }), /^why\nrun/],
   ['SIGINT ends it', 130, {}, interrupted, /^interrupted\nrun `petstore .* 'my file.csv' -p staging` to resume$/],
   ['SIGTERM ends it', 143, {}, stopped('interrupted', { exitCode: 143 }), /^terminated\nrun .* to resume$/],
 ])('if %s, an import exits with code %s, and its error, if any, has a hint', (_what, code, document, stop, text) => {
   const error = ended(document, stop);
-  expect(error?.exitCode ?? 0).toBe(code);
+  expect(error ? exitCodeOf(error) : 0).toBe(code);
   expect(error ? `${error.message}\n${error.hint}` : '').toMatch(text);
 });
 
@@ -63,15 +67,16 @@ test("an import's error keeps code, status and time to retry, and its outcome is
   expect([ended({}, interrupted)?.outcome, ended(KNOWN, interrupted)?.outcome]).toEqual(['unknown', undefined]);
 });
 
-test('the hint to resume an import from a pipe names no command', () => {
-  const error = importError(DOCUMENT, { error: stopped('interrupted'), rerunUnsafe: false }, undefined);
-  const hint = 'run the same command with the same rows to resume';
-  expect(error?.details).toMatchObject({ hint, command: undefined });
+test('the hint to resume an import from a pipe names no command', async () => {
+  const error = importError(DOCUMENT, { error: interrupted, rerunUnsafe: false }) ?? expect.unreachable();
+  const context = world(ARGS);
+  await context.stdin.read()[Symbol.asyncIterator]().next();
+  expect(withHint(error, context, undefined).hint).toBe('run the same command with the same rows to resume');
 });
 
 test('an error after which the same file must not be imported again is reported before unknown rows', () => {
   const error = incompleteListError(2, true);
-  expect(importError(DOCUMENT, { error, rerunUnsafe: true }, [])).toBe(error);
+  expect(importError(DOCUMENT, { error, rerunUnsafe: true })).toBe(error);
 });
 
 test.each<[ErrorKind, object, string, boolean]>([

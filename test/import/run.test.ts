@@ -1,6 +1,7 @@
 // Runs of an import against a service in memory, in virtual time.
 import { expect, test } from 'vitest';
 import type { Category, NewCategory } from '../../src/api/types.ts';
+import { exitCodeOf } from '../../src/cli/report-error.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import type { RunOptions } from '../../src/import/run.ts';
 import type { Fate, Script } from './fake-service.ts';
@@ -51,13 +52,13 @@ test('uncertain rows stay unknown if the list lacks categories, and the error sa
   const result = await it.run({ concurrency: 1 });
   expect(result?.results.document()).toMatchObject({ unknown: [{ row: 4 }], pending: 0 });
   const created = 'the list lacks 3 categories that were just created';
-  expect(result?.stop?.error).toMatchObject({ exitCode: 7, message: created });
+  expect(result?.stop?.error).toMatchObject({ kind: 'service', message: created });
   const other = importOf(named('dog'), { show: (all, at) => (at > 0 ? all.slice(1) : all) }, 'cut');
   for (const name of ['old', 'older']) other.service.add({ name });
   const again = await other.run();
   expect(again?.results.document()).toMatchObject({ unknown: [{ row: 1 }] });
   const listed = 'cannot tell which rows exist: the list lacks 1 category that was listed before';
-  expect(again?.stop?.error).toMatchObject({ exitCode: 8, message: listed });
+  expect(again?.stop?.error).toMatchObject({ kind: 'unknown_outcome', message: listed });
 });
 
 test('an absent row is resent up to --max-retries times', async () => {
@@ -71,7 +72,7 @@ test('an import stops if a 201 shows that the service changes names, and complet
   const it = importOf(named('Dog', 'Cat', 'Cow'), { alter: lower });
   const result = await it.run({ concurrency: 2 });
   expect(result?.stop?.error).toMatchObject({
-    exitCode: 7,
+    kind: 'service',
     message: 'the service changed the name "Dog" to "dog"',
     hint: "use the service's spelling of all names in the file before you import it again",
   });
@@ -90,7 +91,7 @@ test('a changed name is reported even if only the list shows it, or if the impor
 
 test('of two errors that end an import, the first is reported', async () => {
   const it = importOf(named('dog', 'cat'), {}, 'unauthorized', 'unreachable');
-  expect((await stopOf(it, { concurrency: 2 }))?.exitCode).toBe(3);
+  expect((await stopOf(it, { concurrency: 2 }))?.kind).toBe('auth');
 });
 
 test('after a changed name, rows without a response are looked up and nothing more is sent', async () => {
@@ -108,7 +109,7 @@ test('after a changed name, rows without a response are looked up and nothing mo
 test('a list that lacks categories that were just created is an error, unless the quota allows no last list', async () => {
   const it = importOf(numbered(5), { show: (all) => all.slice(0, 4) });
   expect(await stopOf(it)).toMatchObject({
-    exitCode: 7,
+    kind: 'service',
     message: 'the list lacks 1 category that was just created',
     hint: 'compare the list of categories with the file before you import it again',
   });
@@ -231,7 +232,7 @@ test.each<[string, number, Script, number, PetstoreError?]>([
     return api.create(row, beforeSend);
   };
   const error = await stopOf(it, { concurrency: 3, categories: { ...api, create } });
-  expect([error?.exitCode, it.service.sent.length]).toEqual([code, sent]);
+  expect([error && exitCodeOf(error), it.service.sent.length]).toEqual([code, sent]);
 });
 
 test('the last list is requested once, without a retry, because no row waits for it', async () => {

@@ -13,16 +13,17 @@ const LAYERS = `main.ts
 cli/program.ts
 cli/commands
 cli/usage-error.ts
-client.ts
 cli/command.ts
 cli/session.ts
 cli/report-error.ts cli/progress.ts
-cli/rows
+cli/profiles cli/rows cli/output
+cli/hints.ts cli/global-options.ts cli/context.ts cli/reference.ts cli/shell-quote.ts
+client.ts
 import
 api
 http
-rate-limit cli/profiles cli/output sandbox
-shared-log settings text client-types.ts clock.ts error-kind.ts errors.ts version.ts cli/global-options.ts cli/context.ts cli/reference.ts cli/shell-quote.ts`
+rate-limit sandbox
+settings shared-log text client-types.ts clock.ts error-kind.ts errors.ts version.ts`
   .split('\n')
   .map((layer) => layer.split(' '));
 
@@ -38,9 +39,9 @@ test('every source file is in a layer and imports only lower layers, except for 
       const to = posix.join(posix.dirname(file), fixed ?? lazy ?? '');
       const [from, at] = [levelOf(file), levelOf(to)];
       if (from < at || unitOf(file) === unitOf(to)) continue;
-      // Units of the lowest layer may import each other; lower layers may import types of the session and commands.
-      if (from === LAYERS.length - 1 && at === from) continue;
-      if (isType && (at >= levelOf('cli/session.ts') || to.startsWith('cli/commands/'))) continue;
+      // Units of the lowest layers of the command line and of all may import each other; its files may import types from above.
+      if (at === from && (from === LAYERS.length - 1 || from === levelOf('cli/hints.ts'))) continue;
+      if (isType && (at > levelOf('client.ts') || file.startsWith('cli/'))) continue;
       wrong.push(`${file} -> ${to}`);
     }
   }
@@ -50,4 +51,12 @@ test('every source file is in a layer and imports only lower layers, except for 
 test('only clock.ts reads the time', () => {
   const reading = texts.filter(([, text]) => /^(?!\s*(?:\/\/|\/?\*)).*(?:\bDate\.now\(|new Date\(\))/m.test(text));
   expect(reading.map(([file]) => file)).toEqual(['clock.ts']);
+});
+
+// `settings/paths.ts` reads the two variables of directories, which the client library honors, too.
+test('no file below the command line names a command, an option or a variable', () => {
+  const below = texts.filter(([file]) => levelOf(file) > levelOf('client.ts') && file !== 'settings/paths.ts');
+  const commandLine = /`petstore |'--?[a-z]|`--[a-z]| --[a-z-]+(?![\w.])|PETSTORE_|\['?(?:auth|categories)', '/;
+  const lines = below.flatMap(([file, text]) => text.split('\n').map((line) => `${file}: ${line.trim()}`));
+  expect(lines.filter((line) => !/^\S+: (?:\/?\*|\/\/)/.test(line) && commandLine.test(line))).toEqual([]);
 });

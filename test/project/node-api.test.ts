@@ -83,7 +83,7 @@ async function main(client: Client): Promise<void> {
   // @ts-expect-error the kind is unknown
   new PetstoreError('odd', 'x');
   // @ts-expect-error internal
-  new PetstoreError('usage', 'x').exitCode;
+  new PetstoreError('usage', 'x').details;
   // @ts-expect-error internal
   client.categories.listFresh;
   await close();

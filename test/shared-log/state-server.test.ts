@@ -47,11 +47,11 @@ test.each([
   ['NOREPLICAS Not enough good replicas to write.', 'unavailable: it has too few replicas', AGAIN],
   ['ERR max number of clients reached', 'unavailable: it has too many connections', AGAIN],
   ["NOPERM this user has no permissions to run the 'eval' command", 'rejected: permission denied', PERMISSIONS],
-  ['NOAUTH Authentication required.', 'rejected: it requires a password', 'set PETSTORE_STATE_PASSWORD'],
-  ['WRONGPASS invalid', 'rejected: user name or password rejected', 'check PETSTORE_STATE_PASSWORD and the user in '],
+  ['NOAUTH Authentication required.', 'rejected: it requires a password', 'set statePassword'],
+  ['WRONGPASS invalid', 'rejected: user name or password rejected', 'check statePassword and the user in '],
   ['WRONGTYPE Operation', 'rejected: another program uses its key in the database', 'name another database in '],
   ['ERR DB index is out of range', 'rejected: it has no such database', 'correct the number at the end of '],
-  ['ERR unknown command', 'rejected: ERR unknown command', 'correct PETSTORE_STATE_URL'],
+  ['ERR unknown command', 'rejected: ERR unknown command', 'correct stateUrl'],
   ['READONLY replica', 'unavailable: it is a read-only replica', AGAIN],
 ])('the error reply "%s" is reported as "%s" with the hint "%s"', async (reply, expected, hint) => {
   const server = await scripted((_command, socket) => socket.write(`-${reply}\r\n`));
@@ -66,7 +66,7 @@ test.each([
 
 test('a hint in the client library names library options', () => {
   const error = replyError(new Error('WRONGPASS'));
-  expect(error.hintFor('stateUrl')).toBe('check statePassword and the user in stateUrl');
+  expect(error.hint).toBe('check statePassword and the user in stateUrl');
 });
 
 test.each<[string, string, (socket: Socket) => unknown]>([
@@ -95,10 +95,10 @@ test('the error of an unknown host or a server without TLS has a hint about the 
     ping(state).catch((thrown: unknown) => state.toPetstoreError(thrown));
   expect(await hint(client(server.port, { tls: true }))).toMatchObject({
     message: expect.stringContaining(': the TLS handshake timed out'),
-    hint: 'use redis:// in PETSTORE_STATE_URL if the server does not use TLS',
+    hint: 'use redis:// in stateUrl if the server does not use TLS',
   });
   const unknown = connectionError(Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' }));
-  expect([unknown.message, unknown.hintFor('X')]).toEqual(['host not found', 'correct X']);
+  expect([unknown.message, unknown.hint]).toEqual(['host not found', 'correct stateUrl']);
 });
 
 test('closing the connection rejects a call without a reply immediately, and does not connect again', async () => {

@@ -96,9 +96,8 @@ export async function simulate(options: Simulation) {
   });
   let makespan = 0;
   let left = options.requests;
-  const optionNames = { maxWait: '--max-wait', timeout: '--timeout', proxy: 'HTTPS_PROXY' };
   const retries = { maxRetries: options.lose ? 30 : 4, timeoutMs: 30_000 };
-  const limits = { maxWaitMs: options.maxWaitMs ?? 86_400_000, ...retries, optionNames };
+  const limits = { maxWaitMs: options.maxWaitMs ?? 86_400_000, ...retries };
   const startClient = (index: number): HttpClient => {
     const clock = clockOf(index);
     const self = { pid: 1000 + index, start: '1', host: machineOf(index) };

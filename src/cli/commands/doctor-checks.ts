@@ -5,15 +5,15 @@ import { dirname, join } from 'node:path';
 import { categoriesOf, LIST_REQUEST } from '../../api/categories.ts';
 import { certificateProblem, PetstoreError, rephrase, storageError, toPetstoreError } from '../../errors.ts';
 import { proxyFor } from '../../http/proxy.ts';
-import { CHECK_NETWORK, CHECK_URL, isOffline } from '../../http/request-errors.ts';
+import { CHECK_NETWORK, isOffline } from '../../http/request-errors.ts';
 import type { HttpResponse } from '../../http/types.ts';
 import { TransportError } from '../../http/types.ts';
 import { formatDuration, formatTime } from '../../text/format.ts';
 import { maskKey } from '../../text/redact.ts';
+import { withHint, writableHint } from '../hints.ts';
 import type { Credentials, FoundUrl } from '../profiles/credentials.ts';
 import { findUrl, loginHint, overridesAll, readCredentialRequest, selectProfile } from '../profiles/credentials.ts';
 import { SANDBOX } from '../profiles/store.ts';
-import { completeHint } from '../report-error.ts';
 import type { Session } from '../session.ts';
 import { quoteForShell } from '../shell-quote.ts';
 
@@ -85,7 +85,7 @@ export async function runCheck(test: CheckDefinition['test'], session: Session):
   } catch (thrown) {
     const failure = toPetstoreError(await session.explain(thrown));
     if (failure.kind === 'internal' || failure.kind === 'interrupted') throw thrown;
-    const { message: detail, hint } = completeHint(failure, session.context, session.options.profile);
+    const { message: detail, hint } = withHint(failure, session.context, session.options.profile);
     return { status: 'failed', detail, hint, failure };
   }
 }
@@ -103,7 +103,7 @@ function checkDirectory({ context }: Session, dir: string, variable: string): Ch
     writeFileSync(file, 'x'.repeat(4096), { mode: 0o600, flag: 'wx', flush: true });
     paths = existing === dir ? [dir, ...readdirSync(dir).map((name) => join(dir, name))] : [];
   } catch (cause) {
-    throw storageError(cause, 'write to', dir, variable);
+    throw storageError(cause, 'write to', dir, writableHint(variable));
   } finally {
     if (existsSync(file)) rmSync(file);
   }
@@ -170,9 +170,9 @@ async function checkConnection(session: Session, found: Found): Promise<CheckRes
 
 /** Adds the failed step to the error of a request, and a hint that does not suggest `petstore doctor` again. */
 function connectionError(error: PetstoreError, { profile, urlSource }: Credentials): PetstoreError {
-  if (error.details.command === CHECK_URL.command) {
-    const hint = urlSource === 'environment' ? { hint: 'correct PETSTORE_BASE_URL' } : loginHint(profile, true);
-    return rephrase(error, error.message, hint);
+  if (error.details.reason?.is === 'wrong_service') {
+    const hint = urlSource === 'environment' ? 'correct PETSTORE_BASE_URL' : loginHint(profile, true);
+    return rephrase(error, error.message, { hint });
   }
   if (!(error.cause instanceof TransportError)) return error;
   const { code = '', reason, requestSent } = error.cause;

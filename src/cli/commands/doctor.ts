@@ -1,5 +1,4 @@
 // `petstore doctor`: runs its checks in order; the exit code is that of the first failed check.
-
 import { PetstoreError } from '../../errors.ts';
 import type { Action } from '../command.ts';
 import { actionHandler, loadPrinter, PetstoreCommand, rootOf } from '../command.ts';
@@ -57,7 +56,9 @@ const doctorAction: Action<object, readonly Check[]> = {
       const first = failed[0]?.failure;
       const names = failed.map(({ label }) => label).join(', ');
       const message = `${failed.length} of ${checks.length} checks failed: ${names}`;
-      return first && new PetstoreError(first.kind, message, { retryAt: first.retryAt, exitCode: first.exitCode });
+      return (
+        first && new PetstoreError(first.kind, message, { retryAt: first.retryAt, exitCode: first.details.exitCode })
+      );
     },
     json: (checks) => checks.map(({ failure: _, ...result }) => result),
     text: () => [],

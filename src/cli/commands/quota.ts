@@ -1,5 +1,4 @@
 // `petstore quota`: shows the quota and its reset, and a block of the key with its reason.
-
 import type { Quota, QuotaWindow } from '../../rate-limit/quota.ts';
 import { windowIn } from '../../rate-limit/quota.ts';
 import { formatDuration, formatMaximum, formatRemaining, formatTime } from '../../text/format.ts';

@@ -1,5 +1,4 @@
 // Renders a result for stdout: one renderer per format, whose packages are loaded on use. The only file that imports chalk.
-
 import { PetstoreError } from '../../errors.ts';
 import { terminalSafeJson } from '../../text/escape.ts';
 import { stringifyJson } from '../../text/json.ts';

@@ -6,6 +6,7 @@ import { systemClock } from '../../clock.ts';
 import { PetstoreError, storageError } from '../../errors.ts';
 import { mkdirp } from '../../settings/mkdirp.ts';
 import { escapeControls } from '../../text/escape.ts';
+import { writableHint } from '../hints.ts';
 import type { StoredProfile } from './store.ts';
 import { BUILT_IN_PROFILES, checkProfileName, DEFAULT_PROFILE, hasKey, isProfileName } from './store.ts';
 
@@ -173,9 +174,9 @@ function parseSettings(text: string, path: string): Record<string, unknown> {
 function damagedFileError(path: string, what: string): PetstoreError {
   const profile = /profile-([^/\\]+)\.json$/.exec(path)?.[1];
   const hint = profile
-    ? { hint: 'delete the profile', command: ['auth', 'logout', '-p', profile, '--delete'] }
-    : { hint: 'set the active profile again', command: ['auth', 'switch', DEFAULT_PROFILE] };
-  return new PetstoreError('storage', `"${escapeControls(path)}" ${what}`, hint);
+    ? `run \`petstore auth logout -p ${profile} --delete\` to delete the profile`
+    : `run \`petstore auth switch ${DEFAULT_PROFILE}\` to set the active profile again`;
+  return new PetstoreError('storage', `"${escapeControls(path)}" ${what}`, { hint });
 }
 
 // Converts file system errors to PetstoreError `storage`.
@@ -184,6 +185,6 @@ function guarded<T>(path: string, verb: 'read' | 'write' | 'remove', work: () =>
     return work();
   } catch (error) {
     if (error instanceof PetstoreError) throw error;
-    throw storageError(error, verb, path, 'PETSTORE_CONFIG_DIR');
+    throw storageError(error, verb, path, writableHint('PETSTORE_CONFIG_DIR'));
   }
 }

@@ -1,6 +1,5 @@
 // Finds the base URL and API key of a command (docs/cli.md, precedence).
 
-import type { Hint } from '../../errors.ts';
 import { PetstoreError } from '../../errors.ts';
 import type { BaseUrl } from '../../settings/credential-rules.ts';
 import { checkBaseUrl, checkKey, parseBaseUrl } from '../../settings/credential-rules.ts';
@@ -161,10 +160,10 @@ export function findUrl({ profile, overrides, stored }: SelectedProfile): FoundU
   if ('url' in parsed) return { ...parsed, urlSource: 'stored' };
   const login = loginHint(profile, true);
   if (stored?.url !== undefined) {
-    throw new PetstoreError('auth', `the base URL of profile "${profile}" ${parsed.problem}`, login);
+    throw new PetstoreError('auth', `the base URL of profile "${profile}" ${parsed.problem}`, { hint: login });
   }
-  const hint = keyVariable(overrides) === undefined ? login : { hint: `set ${URL_VARIABLE}` };
-  throw new PetstoreError('auth', `profile "${profile}" has no base URL`, hint);
+  const hint = keyVariable(overrides) === undefined ? login : `set ${URL_VARIABLE}`;
+  throw new PetstoreError('auth', `profile "${profile}" has no base URL`, { hint });
 }
 
 /** @throws PetstoreError `auth` if there is no valid key for the URL */
@@ -173,32 +172,33 @@ export function findKey({ profile, overrides, stored }: SelectedProfile, { origi
   if (profile === SANDBOX) return { keySource: 'sandbox' };
   if (own) return own;
   const source = `profile "${profile}"`;
-  const hint =
-    urlSource === 'environment' ? { hint: `set ${KEY_VARIABLE} to a key for ${origin}` } : loginHint(profile);
-  if (!stored || !hasKey(stored)) throw new PetstoreError('auth', `${source} has no API key`, hint);
+  const login = loginHint(profile);
+  const hint = urlSource === 'environment' ? `set ${KEY_VARIABLE} to a key for ${origin}` : login;
+  if (!stored || !hasKey(stored)) throw new PetstoreError('auth', `${source} has no API key`, { hint });
   if (stored.origin !== origin) {
     const itsHost = stored.origin ?? 'an unknown host';
     const message = `the API key of ${source} is for ${itsHost} and is not sent to ${origin}`;
-    throw new PetstoreError('auth', message, hint);
+    throw new PetstoreError('auth', message, { hint });
   }
   if (stored.keyCommand !== undefined) {
     const keyCommand = { line: stored.keyCommand, source: `the key command from ${source}` };
     return { keyCommand, keySource: 'command' };
   }
-  return { key: checkKey(stored.key, source, loginHint(profile)), keySource: 'stored' };
+  return { key: checkKey(stored.key, source, login), keySource: 'stored' };
 }
 
 // An invalid key is an error: a saved key is never used in its place.
 function overridingKey({ key, keyCommand: line }: Overrides): FoundKey | undefined {
   const hint = `set ${KEY_VARIABLE} to the key without spaces or line breaks`;
-  if (key !== undefined) return { key: checkKey(key, KEY_VARIABLE, { hint }), keySource: 'environment' };
+  if (key !== undefined) return { key: checkKey(key, KEY_VARIABLE, hint), keySource: 'environment' };
   if (line === undefined) return undefined;
   return { keyCommand: { line, source: KEY_COMMAND_VARIABLE }, keySource: 'command' };
 }
 
 /** How to save a key, and a base URL if there is none. */
-export function loginHint(profile: string, withUrl = false): Hint {
-  const command = ['auth', 'login', '-p', profile];
-  if (!withUrl) return { hint: 'save a valid key', command };
-  return { hint: 'save a base URL and a key', command: [...command, '--url', 'https://HOST/v1'] };
+export function loginHint(profile: string, withUrl = false): string {
+  const login = `petstore auth login -p ${profile}`;
+  return withUrl
+    ? `run \`${login} --url https://HOST/v1\` to save a base URL and a key`
+    : `run \`${login}\` to save a valid key`;
 }

@@ -61,7 +61,7 @@ export async function runKeyCommand(commandLine: string, source: string, context
     if (shown !== '') await context.stderr.write(shown.endsWith('\n') ? shown : `${shown}\n`);
     if (failure !== undefined) throw failed(failure);
     if (key === '') throw new PetstoreError('auth', `${name} printed nothing`, { hint: outputHint });
-    return checkKey(key, name, { hint: outputHint });
+    return checkKey(key, name, outputHint);
   } finally {
     ended.abort();
     child.kill('SIGKILL');

@@ -1,6 +1,4 @@
 // A saved profile, and the rules for profile names.
-
-import type { Hint } from '../../errors.ts';
 import { PetstoreError } from '../../errors.ts';
 import { closestMatch } from '../../text/did-you-mean.ts';
 import { escapeControls } from '../../text/escape.ts';
@@ -52,14 +50,14 @@ export function checkProfileExists(
   name: string,
   names: readonly string[],
   source?: string,
-  hint: Hint = { hint: 'create it', command: ['auth', 'login', '-p', name, '--url', 'https://HOST/v1'] },
+  hint = `run \`petstore auth login -p ${name} --url https://HOST/v1\` to create it`,
 ): void {
   if (names.includes(name)) return;
   const available = `available profiles: ${names.map((one) => `"${one}"`).join(', ')}`;
   if (looksLikeKey(name)) throw keyAsProfileError(source, `; ${available}`);
   const match = closestMatch(name, names);
   const message = `profile "${name}"${suffix(source)} does not exist; ${available}`;
-  throw new PetstoreError('usage', message, match ? { hint: `did you mean "${match}"?` } : hint);
+  throw new PetstoreError('usage', message, { hint: match ? `did you mean "${match}"?` : hint });
 }
 
 /** The error for an API key in place of a name; it does not repeat the key. */

@@ -2,9 +2,11 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import type { PetstoreError } from '../../errors.ts';
 import type { RowOptions, RowValidator } from '../../import/row-validator.ts';
-import { ignoreHint, quoted, unusableError } from '../../import/row-validator.ts';
+import { unusableError } from '../../import/row-validator.ts';
 import { invalidValueError } from '../../settings/check-options.ts';
 import { closestMatch } from '../../text/did-you-mean.ts';
+import { quoted } from '../../text/format.ts';
+import { ignoreExtraHint } from '../hints.ts';
 
 const MOST_NAMED = 20;
 /** Words of the usual headings, by which a first line is recognized as a header. */
@@ -146,7 +148,7 @@ function readHeader(cells: Cells, line: number, validator: RowValidator): Header
   if (extra.length > 0) {
     const what = extra.length === 1 ? 'column' : 'columns';
     const isText = description < 0 && extra.some((column) => DESCRIPTION.test(column));
-    const hint = isText ? mapHint('description') : ignoreHint(extra.length);
+    const hint = isText ? mapHint('description') : ignoreExtraHint(extra.length);
     throw validator.fatalError(`unknown ${what} ${list(extra)}`, line, hint);
   }
   return { columns, name, description };

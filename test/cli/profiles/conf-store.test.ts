@@ -66,7 +66,7 @@ test.each([
   const damage = expect.objectContaining({
     kind: 'storage',
     message: expect.stringMatching(/^(?!.*secret-key).*profile-production\.json/),
-    details: expect.objectContaining({ command: ['auth', 'logout', '-p', 'production', '--delete'] }),
+    hint: 'run `petstore auth logout -p production --delete` to delete the profile',
   });
   expect(() => store.get('production')).toThrow(damage);
   expect(() => store.save('production', PROFILE)).toThrow(damage);

@@ -1,10 +1,10 @@
 // Precedence of options, environment and saved settings; a saved key is sent only to its own origin.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { withHint } from '../../../src/cli/hints.ts';
 import type { ProfileStore } from '../../../src/cli/profiles/conf-store.ts';
 import { openConfStore } from '../../../src/cli/profiles/conf-store.ts';
 import { resolveCredentials } from '../../../src/cli/profiles/credentials.ts';
-import { completeHint } from '../../../src/cli/report-error.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { world } from '../../support/world.ts';
 
@@ -100,7 +100,7 @@ test.each(OTHERS)('no saved key or key command is used for the URL %s of another
 const rejected = (kind: string) => async (profile: string | undefined, env: object, message: string, hint: string) => {
   const error = { kind, message: expect.stringContaining(message), hint: expect.stringContaining(hint) };
   const thrown = await resolve({ ...env }, profile).catch((caught) => caught);
-  expect(completeHint(thrown, world([]), undefined)).toMatchObject(error);
+  expect(withHint(thrown, world([]), undefined)).toMatchObject(error);
 };
 
 const LOGIN = 'run `petstore auth login -p staging --url https://HOST/v1` to save a base URL and a key';

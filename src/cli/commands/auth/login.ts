@@ -1,5 +1,6 @@
 // `petstore auth login`: saves a key, or a command that prints one, for the origin of a base URL.
 
+import type { Reason } from '../../../errors.ts';
 import { PetstoreError, rephrase } from '../../../errors.ts';
 import type { BaseUrl } from '../../../settings/credential-rules.ts';
 import { checkBaseUrl, checkKey, MAX_KEY_LENGTH, parseBaseUrl } from '../../../settings/credential-rules.ts';
@@ -42,6 +43,8 @@ interface LoginResult {
   readonly activated: boolean;
 }
 
+/** The reasons that a wrong base URL may have. */
+const SUSPECTS_URL = new Set<Reason['is'] | undefined>(['no_connection', 'wrong_service']);
 const CORRECT_URL = 'pass the correct base URL with --url';
 
 /** A base URL or a key, with the question that asked for it at a terminal, and the hint for correcting it. */
@@ -58,8 +61,7 @@ const loginAction: Action<LoginOptions, LoginResult> = {
     const profile = requestedProfile(request) ?? store.active();
     if (profile === SANDBOX) {
       throw new PetstoreError('usage', 'profile "sandbox" needs no login', {
-        hint: 'use it',
-        command: ['categories', 'list', '-p', 'sandbox'],
+        hint: 'run `petstore categories list -p sandbox` to use it',
       });
     }
     const stored = store.get(profile);
@@ -121,7 +123,7 @@ function givenUrl(request: CredentialRequest, stored?: StoredProfile, option?: s
 
 async function askForUrl(session: Session, profile: string): Promise<Entered<BaseUrl>> {
   if (!session.context.stdin.isTTY) {
-    throw new PetstoreError('auth', `profile "${profile}" has no base URL`, loginHint(profile, true));
+    throw new PetstoreError('auth', `profile "${profile}" has no base URL`, { hint: loginHint(profile, true) });
   }
   const { createQuestion } = await import('../../output/prompt.ts');
   const question = createQuestion(session.context, {
@@ -139,7 +141,7 @@ async function readKey(session: Session, profile: string): Promise<Entered<strin
       await session.notice('Reading the key from stdin; for a hidden prompt, run `winpty petstore auth login`');
     }
     const key = (await firstLine(session)).trim();
-    return { value: checkKey(key, 'stdin', { hint: 'pipe only the key: printable ASCII without spaces' }) };
+    return { value: checkKey(key, 'stdin', 'pipe only the key: printable ASCII without spaces') };
   }
   const { createQuestion } = await import('../../output/prompt.ts');
   const question = createQuestion(session.context, {
@@ -183,7 +185,7 @@ async function verify(session: Session, profile: string, givenUrl: Entered<BaseU
     } catch (error) {
       if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
       if (error.status === 401) key = await askAgain(key, error);
-      else if (error.details.suspectsUrl) url = await askAgain(url, error);
+      else if (SUSPECTS_URL.has(error.details.reason?.is)) url = await askAgain(url, error);
       else throw nothingSavedError(error);
     }
   }

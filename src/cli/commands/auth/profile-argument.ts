@@ -1,5 +1,4 @@
 // The profile as an argument of `auth login` and `auth logout`, in place of `--profile`.
-
 import { PetstoreError } from '../../../errors.ts';
 import type { PetstoreCommand } from '../../command.ts';
 import { rootOf } from '../../command.ts';

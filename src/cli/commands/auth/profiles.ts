@@ -1,5 +1,4 @@
 // `petstore auth logout`, `auth status` and `auth switch`: the saved profiles. Nothing is sent.
-
 import { PetstoreError } from '../../../errors.ts';
 import { escapeControls } from '../../../text/escape.ts';
 import { capitalize } from '../../../text/format.ts';
@@ -38,11 +37,10 @@ const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
     const profile = requestedProfile(request) ?? store.active();
     if (profile === SANDBOX) {
       throw new PetstoreError('usage', 'profile "sandbox" has a built-in key, which cannot be removed', {
-        hint: 'log out of another profile',
-        command: ['auth', 'logout', '-p', 'PROFILE'],
+        hint: 'run `petstore auth logout -p PROFILE` to log out of another profile',
       });
     }
-    checkProfileExists(profile, store.names(), request.profileVariable, { hint: 'use one of them' });
+    checkProfileExists(profile, store.names(), request.profileVariable, 'use one of them');
     if (!options.delete) return { profile, removed: store.removeKey(profile), deleted: false };
     const deleted = store.remove(profile);
     return { profile, removed: deleted, deleted };

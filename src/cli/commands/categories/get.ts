@@ -1,7 +1,6 @@
 // `petstore categories get`: one category from the list, since the service documents no operation for one.
 import { existenceUnknownError, quotedName } from '../../../api/categories.ts';
 import type { Category } from '../../../api/types.ts';
-import type { Hint } from '../../../errors.ts';
 import { PetstoreError } from '../../../errors.ts';
 import { invalidValueError } from '../../../settings/check-options.ts';
 import { escapeControls } from '../../../text/escape.ts';
@@ -9,6 +8,7 @@ import { actionHandler, PetstoreCommand } from '../../command.ts';
 import type { View } from '../../output/view.ts';
 import { READ_ERRORS } from '../../reference.ts';
 import type { Session } from '../../session.ts';
+import { formatCommand } from '../../shell-quote.ts';
 
 interface GetOptions {
   readonly id?: string;
@@ -34,14 +34,15 @@ async function getCategory(session: Session, { id }: GetOptions, name?: string):
   const what = id === undefined ? `category ${quotedName(name ?? '')}` : `the category with id ${id}`;
   if (found.length === 0 && flaw) throw existenceUnknownError(what, flaw);
   if (found[0] && found.length === 1) return found[0];
+  const list = formatCommand(['categories', 'list'], session.options.profile, session.context);
   const ids = found.map((one) => one.id).join(', ');
   throw found.length === 0
-    ? notFoundError(`${what} does not exist`, { hint: 'list the categories', command: ['categories', 'list'] })
-    : notFoundError(`${what} exists more than once (ids ${ids})`, { hint: 'use --id instead of the name' });
+    ? notFoundError(`${what} does not exist`, `run ${list} to list the categories`)
+    : notFoundError(`${what} exists more than once (ids ${ids})`, 'use --id instead of the name');
 }
 
-function notFoundError(message: string, hint: Hint): PetstoreError {
-  return new PetstoreError('rejected', message, { code: 'not_found', ...hint });
+function notFoundError(message: string, hint: string): PetstoreError {
+  return new PetstoreError('rejected', message, { code: 'not_found', hint });
 }
 
 export const get = (): PetstoreCommand =>

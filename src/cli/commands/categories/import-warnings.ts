@@ -1,8 +1,7 @@
 // The warnings of an import about names in its file and existing categories.
 import type { NewCategory } from '../../../api/types.ts';
 import type { FileRow } from '../../../import/row-validator.ts';
-import { quoted } from '../../../import/row-validator.ts';
-import { formatNumber } from '../../../text/format.ts';
+import { formatNumber, quoted } from '../../../text/format.ts';
 
 const MOST_NAMED = 3;
 

@@ -30,7 +30,7 @@ interface ImportOptions extends RowOptions {
 export const importAction: Action<ImportOptions, ImportData> = {
   async run(session, options, file = '-') {
     const { context, progress, stateDir, warn } = session;
-    const { args, clock, signal } = context;
+    const { clock, signal } = context;
     const rows = await readRows(await readInputFile(file, context), options);
     for (const warning of [repeatedNamesWarning(rows), lookAlikesWarning(rows)]) if (warning) await warn(warning);
     if (options.dryRun) return preview(session, rows);
@@ -47,7 +47,7 @@ export const importAction: Action<ImportOptions, ImportData> = {
       const differing = document.skipped.filter(({ differs }) => differs).map(({ name }) => name);
       const warning = differingDescriptionsWarning(differing);
       if (warning) await warn(warning);
-      return { document, failure: importError(document, stop, file === '-' ? undefined : args) };
+      return { document, failure: importError(document, stop) };
     } finally {
       // If the release cannot be recorded, the next run detects that this process has ended.
       await lock.close().catch(() => undefined);

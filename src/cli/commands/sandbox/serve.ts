@@ -1,5 +1,4 @@
 // `petstore sandbox`: reads the options, starts the server, prints how to use it, and serves until it is interrupted.
-
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
@@ -71,7 +70,7 @@ const serveAction: Action<ServeOptions, Started> = {
     } finally {
       await server.close();
     }
-    const { exitCode } = signal.reason as PetstoreError;
+    const { exitCode } = (signal.reason as PetstoreError).details;
     throw new PetstoreError('interrupted', 'stopped', { exitCode, silent: true });
   },
   view,

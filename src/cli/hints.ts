@@ -1,0 +1,71 @@
+// The hints that name a command, an option or a variable, by the reason of an error.
+import type { PetstoreError } from '../errors.ts';
+import { rephrase } from '../errors.ts';
+import { stateDirIfAny } from '../settings/paths.ts';
+import { redactTypedKeys } from '../text/redact.ts';
+import type { Context } from './context.ts';
+import { formatCommand } from './shell-quote.ts';
+
+/**
+ * Words the hint, and redacts a key that was typed in place of another argument.
+ * @param profile the value of `--profile`, which a command in the hint repeats
+ */
+export function withHint(error: PetstoreError, context: Context, profile: string | undefined): PetstoreError {
+  const { kind, message } = error;
+  const hint = hintOf(error, context, (words) => formatCommand(words, profile, context));
+  const shown = (words: string): string => (kind === 'usage' ? redactTypedKeys(words, context.args) : words);
+  return rephrase(error, shown(message), { hint: hint && shown(hint) });
+}
+
+function hintOf(
+  { kind, hint, details: { reason } }: PetstoreError,
+  context: Context,
+  format: (words: readonly string[]) => string,
+): string | undefined {
+  switch (reason?.is) {
+    case undefined:
+      return kind === 'internal' ? 'run the command again with --verbose and report the output' : hint;
+    case 'extra_fields':
+      return ignoreExtraHint(reason.count);
+    case 'import_ended':
+      // Rows from a pipe cannot be read again.
+      if (context.stdin.isRead) return `run the same command with the same rows to ${reason.to}`;
+      return `run ${format(context.args)} to ${reason.to}`;
+    case 'long_wait':
+      return `${hint}, or use a longer --max-wait`;
+    case 'no_access':
+      return hint ?? (isState(reason.path, context) ? writableHint('PETSTORE_STATE_DIR') : undefined);
+    case 'no_connection':
+      return `run ${format(['doctor'])} to ${hint}`;
+    case 'state_server':
+      return hint?.replace('stateUrl', 'PETSTORE_STATE_URL').replace('statePassword', 'PETSTORE_STATE_PASSWORD');
+    case 'timed_out':
+      return 'try again with a longer --timeout';
+    case 'unknown_create':
+      return `run ${format(['categories', 'list', ...search(reason.category)])} to ${hint}`;
+    case 'wrong_service':
+      return `run ${format(['auth', 'status'])} to ${hint}`;
+  }
+}
+
+/** The hint of unknown columns or fields. */
+export function ignoreExtraHint(count: number): string {
+  return `use --ignore-extra to ignore ${count === 1 ? 'it' : 'them'}`;
+}
+
+/** @param variable sets the directory that cannot be used */
+export function writableHint(variable: string): string {
+  return `set ${variable} to a directory that you can write to`;
+}
+
+// Whether a file is in the state directory, or is a parent that cannot be created.
+function isState(path: string, context: Context): boolean {
+  const dir = stateDirIfAny(context);
+  return dir !== undefined && (path.startsWith(dir) || dir.startsWith(path));
+}
+
+// Searches only for a name that neither a shell nor the service is likely to alter; `--search -q` would be two options.
+function search(name: string): readonly string[] {
+  if (!/^[^\p{Cc}]{1,60}$/u.test(name)) return [];
+  return name.startsWith('-') ? [`--search=${name}`] : ['--search', name];
+}
