@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createClient } from '../../src/client.ts';
 import { IdleClock } from '../support/fake-clock.ts';
-import { startHttpFake } from '../support/http-fake.ts';
+import { quotaHeaders, startHttpFake } from '../support/http-fake.ts';
 import { place } from '../support/processes.ts';
 import { petstore } from '../support/program.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
@@ -22,10 +22,9 @@ const sent = (): string[] => service.requests.map(({ method }) => method);
 
 const service = await startHttpFake(({ method, body }) => {
   if (method === 'GET') return { body: categories };
-  const headers = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '41', 'x-ratelimit-reset': '30' };
   const category = { id: categories.length + 1, name: (JSON.parse(body) as { name: string }).name };
   categories.push(category);
-  return { status: 201, body: category, headers };
+  return { status: 201, body: category, headers: quotaHeaders(41) };
 });
 afterAll(service.close);
 beforeEach(() => void service.requests.splice(0));

@@ -56,11 +56,11 @@ function scripted(steps: readonly Step[], options: Partial<RequestLimits> & { di
 
 const INTERRUPTED = new PetstoreError('interrupted', 'interrupted', { exitCode: 143 });
 
-/** The quota of a window that resets in 40 s. */
+/** The quota of a window that resets 40 s after a response that takes 10 ms. */
 const headers = (remaining: number): Record<string, string> => ({
   'x-ratelimit-limit': '60',
   'x-ratelimit-remaining': String(remaining),
-  'x-ratelimit-reset': '40',
+  'x-ratelimit-reset': '1795262440.260',
 });
 
 test('a create is resent after the wait that a 429 states, which is not multiplied', async () => {

@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseRateLimitHeaders } from '../../src/http/rate-limit-headers.ts';
-import type { HttpHeaders } from '../../src/http/types.ts';
 import type { RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00.250Z');
@@ -34,6 +33,7 @@ const seconds = (ms: number | undefined): number | undefined => (ms === undefine
 const UNREADABLE = [
   ...['-5', 'soon', '', '0x10', '1e3', '1e400', 'Infinity', '1m30s', '500ms', '10, 45'],
   ...['2026-11-21T12:00:10Z', 'Sat, 31 Feb 2026 12:00:00 GMT', 'Invalid Date'],
+  ...['Saturday, 21-Nov-26 12:00:45 GMT', 'Sat Nov 21 12:00:45 2026', 'Sun, 21 Nov 2026 12:00:45 GMT'],
 ].map((text): [string, undefined] => [text, undefined]);
 
 // Waits are seconds after the response, before backoff and jitter.
@@ -47,9 +47,6 @@ test.each<[ra: string, wait: number | undefined, date?: string]>([
   [at('11:00:20'), 20, at('11:00:00')],
   [at('12:10:20'), 20, at('12:10:00')],
   [at('11:59:00'), 0, NOON],
-  ['Saturday, 21-Nov-26 12:00:45 GMT', 45, NOON],
-  ['Sat Nov 21 12:00:45 2026', 45, NOON],
-  ['Tue Dec  1 12:00:45 2026', 45, 'Tue, 01 Dec 2026 12:00:00 GMT'],
   [T(15), 15, NOON],
   [`${T(15)}000`, 15, NOON],
   // A timestamp of 2014 has passed.
@@ -57,7 +54,7 @@ test.each<[ra: string, wait: number | undefined, date?: string]>([
   ['5, 9', undefined],
   ['9'.repeat(400), LONGEST],
   ['9999999999999999', LONGEST],
-  ['Fri, 21 Nov 2125 12:00:00 GMT', LONGEST],
+  ['Wed, 21 Nov 2125 12:00:00 GMT', LONGEST],
   ...UNREADABLE,
 ])('the Retry-After %j of a 429 is read as a wait, or is ignored', (ra, wait, date) => {
   const { waitMs, waitFrom } = read(429, { ra, date });
@@ -93,7 +90,6 @@ test.each<[string, number, Given, Expected]>([
   ['no headers', 429, {}, NONE],
   ['Retry-After', 503, { ra: '4' }, [4, 'retry_after']],
   ['a reset', 503, { ...minute, rem: '0', reset: T(20) }, [...NONE, 60, 0, 20]],
-  ['a date 90 s ago as reset', 200, { date: NOON, reset: at('11:58:30') }, NONE],
   ['Retry-After', 200, { ...minute, ra: '10', rem: '5', reset: T(20) }, [...NONE, 60, 5, 20]],
   ['limit, remaining and reset', 200, { ...minute, rem: '41', reset: T(30) }, [...NONE, 60, 41, 30]],
   ['remaining above the limit', 200, { ...minute, rem: '99', reset: T(30) }, [...NONE, undefined, undefined, 30]],
@@ -101,12 +97,12 @@ test.each<[string, number, Given, Expected]>([
   ['a limit of 0', 200, { ...minute, limit: '0', rem: '0', reset: T(30) }, [...NONE, undefined, 0, 30]],
   ['a list of remaining counts', 200, { limit: '60', rem: '7, 9' }, [...NONE, 60]],
   ['fractions and signs in counts', 200, { limit: '60.5', rem: '+7' }, NONE],
-  ['a reset in milliseconds', 200, { ...minute, rem: '10', reset: '1795262430000' }, [...NONE, 60, 10, 30]],
-  ['a reset in seconds from now', 200, { ...minute, rem: '10', reset: '30' }, [...NONE, 60, 10, 30]],
-  ['a reset as an HTTP date', 200, { date: NOON, reset: at('12:00:30') }, [...RESET_ONLY, 30]],
+  ['a reset in milliseconds', 200, { ...minute, rem: '10', reset: '1795262430000' }, [...NONE, 60, 10]],
+  ['a reset in seconds from now', 200, { ...minute, rem: '10', reset: '30' }, [...NONE, 60, 10]],
+  ['a reset as an HTTP date', 200, { date: NOON, reset: at('12:00:30') }, NONE],
   ['a reset 90 s ago', 200, { ...minute, rem: '10', reset: T(-90) }, [...NONE, 60, 10]],
   ['a reset more than a month ahead', 200, { ...minute, rem: '1', reset: '1800000000' }, [...NONE, 60, 1]],
-  ['a reset between seconds and timestamps', 200, { rem: '1', reset: '500000' }, [...NONE, undefined, 1]],
+  ['a reset with a fraction', 200, { date: NOON, reset: `${T(30)}.5` }, [...RESET_ONLY, 30.5]],
   ['a local clock an hour fast', 200, { date: at('11:00:00'), reset: T(-3570) }, [...RESET_ONLY, 30]],
   ['a cached response', 200, { reset: T(30), date: at('11:51:40'), age: '500' }, [...RESET_ONLY, 29.75]],
   ['a fresh response of a cache', 200, { reset: T(30), date: at('11:51:40'), age: '0' }, [...RESET_ONLY, 530]],
@@ -143,13 +139,8 @@ test('no header text yields a wait, limit or quota that is negative, infinite or
   );
 });
 
-test.each<[string, HttpHeaders, object]>([
-  ['a 429', {}, { limit: undefined, remaining: 0, waitMs: 30_000, waitFrom: 'reset' }],
-  ['a 429 that also has X-RateLimit headers', { 'x-ratelimit-limit': '60' }, { limit: 60, remaining: undefined }],
-  ['two limits', { ratelimit: '"a";r=5;t=1, "b";r=0;t=9' }, { remaining: undefined, resetInMs: undefined }],
-  ['no reset', { ratelimit: '"a";r=5' }, { remaining: undefined, resetInMs: undefined }],
-])('the RateLimit header of the draft is read as remaining requests and reset: %s', (_title, more, expected) => {
-  const headers = { ratelimit: '"default"; r=0; t=30', ...more };
+test('the RateLimit header of an IETF draft is ignored', () => {
+  const headers = { ratelimit: '"default";r=0;t=30' };
   const seen = parseRateLimitHeaders({ status: 429, headers, receivedAt: NOW, sentAt: NOW - 20 }, true);
-  expect(seen).toMatchObject(expected);
+  expect(seen).toMatchObject({ remaining: undefined, resetInMs: undefined, waitMs: undefined });
 });

@@ -15,7 +15,7 @@ export interface LimiterOptions {
   readonly daily?: { readonly limit: number; readonly endsAt: number };
   /** The limit that the headers report of two: nearest reset (default), fewest left, or smallest share left. */
   readonly reports?: 'nearest' | 'tightest' | 'share';
-  readonly reset?: 'ceil' | 'floor' | 'tenths' | 'ms' | 'delta';
+  readonly reset?: 'ceil' | 'floor' | 'tenths' | 'ms';
   readonly retryAfter?: 'delta' | 'one' | 'none';
   /** Offset of the boundaries of fixed windows, in milliseconds. */
   readonly phase?: number;
@@ -129,8 +129,7 @@ export class Limiter {
       ceil: Math.ceil(resetAt / 1000),
       floor: Math.floor(resetAt / 1000),
       tenths: (Math.ceil(resetAt / 100) / 10).toFixed(1),
-      ms: Math.ceil(resetAt),
-      delta: Math.ceil((resetAt - now) / 1000),
+      ms: (Math.ceil(resetAt) / 1000).toFixed(3),
     }[this.#options.reset ?? 'ceil'];
     const described = {
       limit: { limit, remaining, reset },
