@@ -3,15 +3,16 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createClient } from '../../src/client.ts';
+import { needs } from '../support/capabilities.ts';
 import { IdleClock } from '../support/fake-clock.ts';
 import { quotaHeaders, startHttpFake } from '../support/http-fake.ts';
 import { place } from '../support/processes.ts';
 import { petstore } from '../support/program.ts';
-import { hasStateServer, RedisServer } from '../support/redis-server.ts';
+import { RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
 
-const withServer = test.runIf(hasStateServer);
+const withServer = needs('redis');
 
 const KEY = 'k_0123456789abcdef';
 const CREATE = ['categories', 'create', '--name', 'dog'];

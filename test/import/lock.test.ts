@@ -10,13 +10,13 @@ import { lockFormat } from '../../src/import/lock-format.ts';
 import { MemoryLog } from '../../src/shared-log/log.ts';
 import { StateServer } from '../../src/shared-log/state-server.ts';
 import { parseStateUrl } from '../../src/shared-log/state-url.ts';
-import { hasModes } from '../support/capabilities.ts';
+import { hasModes, needs } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { hasStateServer, RedisServer } from '../support/redis-server.ts';
+import { RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { IN_MEMORY } from './fake-service.ts';
 
-const withServer = test.runIf(hasStateServer);
+const withServer = needs('redis');
 const URL = 'https://secret.example/v1';
 const { signal } = new AbortController();
 const options: LockOptions = { signal, pause: async () => undefined };

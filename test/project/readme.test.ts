@@ -1,14 +1,12 @@
 // Runs the transcripts of the README in order and compares their output.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/start.ts';
-import { hasShell } from '../support/capabilities.ts';
+import { hasShell, needs } from '../support/capabilities.ts';
 import { ended, place } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
-
-const hasJq = spawnSync('jq', ['--version']).status === 0;
 
 const root = join(import.meta.dirname, '../..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
@@ -49,9 +47,8 @@ test('README.md contains more than eight commands with output', () => {
 });
 
 for (const [, command = '', output = ''] of transcripts) {
-  // CI has jq.
-  const canRun = hasShell && (hasJq || !/\bjq\b/.test(command));
-  test.runIf(canRun)(`the README command "${command}" prints the documented output`, async () => {
+  const define = /\bjq\b/.test(command) ? needs('jq') : test.runIf(hasShell);
+  define(`the README command "${command}" prints the documented output`, async () => {
     expect(timeless(await shell(command))).toBe(timeless(output));
   });
 }

@@ -1,16 +1,17 @@
 // The ledger on a state server: machines share tickets, windows and blocks, and continue alone while it is unavailable.
 import { setImmediate as turn } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import type { Ledger } from '../../src/rate-limit/ledger.ts';
 import { openSharedLedger } from '../../src/rate-limit/shared-ledger.ts';
 import type { Reply } from '../../src/shared-log/state-server.ts';
 import { StateServer } from '../../src/shared-log/state-server.ts';
 import { parseStateUrl } from '../../src/shared-log/state-url.ts';
+import { needs } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { hasStateServer, RedisServer } from '../support/redis-server.ts';
+import { RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-const withServer = test.runIf(hasStateServer);
+const withServer = needs('redis');
 let server: RedisServer;
 const open: Machine[] = [];
 beforeEach(async () => {

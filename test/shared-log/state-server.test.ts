@@ -6,12 +6,13 @@ import type { StateServerError } from '../../src/shared-log/state-server-error.t
 import { connectionError, replyError } from '../../src/shared-log/state-server-error.ts';
 import type { StateServerConnection } from '../../src/shared-log/state-url.ts';
 import { parseStateUrl } from '../../src/shared-log/state-url.ts';
+import { needs } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { until } from '../support/processes.ts';
-import { hasStateServer, RedisServer } from '../support/redis-server.ts';
+import { RedisServer } from '../support/redis-server.ts';
 import { scriptedRedis } from '../support/scripted-redis.ts';
 
-const withServer = test.runIf(hasStateServer);
+const withServer = needs('redis');
 const PING = "return {'pong', KEYS[1], ARGV[1]}";
 const WITHIN_MS = 200;
 

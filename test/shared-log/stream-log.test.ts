@@ -8,11 +8,12 @@ import { StateServer } from '../../src/shared-log/state-server.ts';
 import { parseStateUrl } from '../../src/shared-log/state-url.ts';
 import type { StreamOptions } from '../../src/shared-log/stream-log.ts';
 import { checkServer, StreamLog } from '../../src/shared-log/stream-log.ts';
+import { needs } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { hasStateServer, NO_SERVER, RedisServer, SERVER_PROGRAMS } from '../support/redis-server.ts';
+import { RedisServer, SERVER_PROGRAMS } from '../support/redis-server.ts';
 import { scriptedRedis } from '../support/scripted-redis.ts';
 
-const withServer = test.runIf(hasStateServer);
+const withServer = needs('redis');
 
 // The order of records is the state, so any divergence shows.
 const words: LogFormat<string[]> = {
@@ -40,11 +41,9 @@ async function append(log: StreamLog<string[]>, record: string): Promise<readonl
   return log.cached();
 }
 
-withServer.each(['redis-server', 'valkey-server'])(
+withServer.each(SERVER_PROGRAMS)(
   'eight writers on %s reduce the same state, and only one of them rotates the log',
   async (program) => {
-    // One of the two is enough, and .ci/run installs it.
-    if (!SERVER_PROGRAMS.includes(program)) return void expect(SERVER_PROGRAMS, NO_SERVER).not.toEqual([]);
     await using server = await RedisServer.start({ program });
     const writers = Array.from({ length: 8 }, () => writer(stateServer(server), { rotateAt: 20 }));
     await Promise.all(

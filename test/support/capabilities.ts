@@ -1,6 +1,9 @@
 // Capabilities of the platform under test, for `test.runIf(hasSignals)(…)`.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import type { TestAPI } from 'vitest';
+import { test } from 'vitest';
+import type { ProgramTag } from './programs.ts';
 
 const posix = process.platform !== 'win32';
 
@@ -20,3 +23,16 @@ export const hasDevFull = existsSync('/dev/full');
 export const hasCaseSensitiveNames = !existsSync(import.meta.filename.toUpperCase());
 /** Mount namespaces, in which a process can fill a small file system. */
 export const hasMounts = posix && spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
+
+/** `test` for tests that start a program: skipped if it is not installed. */
+export function needs(
+  program: ProgramTag,
+): Pick<TestAPI, 'each'> & ((title: string, run: () => Promise<void>) => void) {
+  const options = { tags: program };
+  const each = (table: readonly unknown[]) => (title: string, run: (...row: unknown[]) => void) => {
+    test.each(table)(title, options, run);
+  };
+  return Object.assign((title: string, run: () => Promise<void>) => test(title, options, run), {
+    each: each as TestAPI['each'],
+  });
+}

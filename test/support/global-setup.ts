@@ -4,6 +4,7 @@ import { chmodSync, cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { MISSING, missingPrograms } from './programs.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -13,6 +14,9 @@ declare module 'vitest' {
 }
 
 export function setup(project: TestProject): () => void {
+  // Windows has none of them.
+  if (process.env['CI'] && process.platform !== 'win32' && MISSING.length > 0)
+    throw new Error(`in CI, tests need ${missingPrograms()}`);
   // The temporary directory is a symbolic link on macOS and a short name (RUNNER~1) on Windows.
   const root = realpathSync.native(mkdtempSync(join(tmpdir(), 'petstore-run-')));
   // Some tests run the program as another user.

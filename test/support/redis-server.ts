@@ -1,28 +1,18 @@
 // A Valkey or Redis server for a test, which can be killed, suspended and restarted.
 import type { ChildProcess } from 'node:child_process';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
+import { installed, missingPrograms, PROGRAM_ENV } from './programs.ts';
 import { startTcpServer } from './raw-server.ts';
 import { tempDir } from './temp-dir.ts';
 import { TEST_CERT, TEST_KEY } from './tls.ts';
 
-// Without LD_PRELOAD: under libfaketime, the server's allocator hangs.
-const env = { PATH: process.env['PATH'] };
-
-/** The installed server programs. */
-export const SERVER_PROGRAMS = ['redis-server', 'valkey-server'].filter(
-  (name) => spawnSync(name, ['--version'], { env }).error === undefined,
-);
-
-/** True on Linux (tests fail there without a server), and elsewhere if a server is installed. */
-export const hasStateServer = process.platform === 'linux' || SERVER_PROGRAMS.length > 0;
-
-export const NO_SERVER = 'neither redis-server nor valkey-server is installed here: apt-get install redis-server';
+export const SERVER_PROGRAMS = installed('redis');
 
 interface RedisOptions {
   /** Further arguments, for example `--appendonly yes`. */
@@ -48,7 +38,7 @@ export class RedisServer {
   }
 
   static async start(options: RedisOptions = {}): Promise<RedisServer> {
-    if (SERVER_PROGRAMS.length === 0) throw new Error(NO_SERVER);
+    if (SERVER_PROGRAMS.length === 0) throw new Error(`install ${missingPrograms()}`);
     // A free port.
     const { port, close } = await startTcpServer(() => undefined);
     close();
@@ -67,7 +57,7 @@ export class RedisServer {
     const secure = ['--port', '0', '--tls-port', port, '--tls-cert-file', this.certFile, '--tls-auth-clients', 'no'];
     const listen = tls ? [...secure, '--tls-key-file', join(this.dir, 'key.pem')] : ['--port', port];
     const fixed = ['--bind', '127.0.0.1', '--save', '', '--dir', this.dir];
-    const child = spawn(program, [...listen, ...fixed, ...args], { env, stdio: 'ignore' });
+    const child = spawn(program, [...listen, ...fixed, ...args], { env: PROGRAM_ENV, stdio: 'ignore' });
     this.#child = child;
     // A server accepts connections before its data is loaded.
     while ((await this.command('PING').catch(() => '-LOADING')).startsWith('-LOADING')) {

@@ -1,5 +1,5 @@
 // Completion: the candidates at each position of a command line, and the scripts in real shells.
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import { suggest } from '../../../src/cli/commands/completion.ts';
 import { createProgram } from '../../../src/cli/program.ts';
 import { FORMATS } from '../../../src/cli/reference.ts';
+import { hasShell, needs } from '../../support/capabilities.ts';
 import { place } from '../../support/processes.ts';
 import { BIN } from '../../support/program.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -73,8 +74,8 @@ const LINES = {
 };
 
 for (const [shell, [flags, tab]] of Object.entries(SHELLS)) {
-  const hasShell = spawnSync(shell, ['--version']).status === 0;
-  test.runIf(hasShell)(`${shell} completes commands, profiles and files where they belong`, async () => {
+  const define = shell === 'bash' ? test.runIf(hasShell) : needs(shell as 'zsh' | 'fish');
+  define(`${shell} completes commands, profiles and files where they belong`, async () => {
     const { dir, env } = place();
     const bin = tempDir();
     writeFileSync(join(bin, 'petstore'), `#!/bin/sh\nexec '${process.execPath}' '${BIN}' "$@"\n`, { mode: 0o755 });

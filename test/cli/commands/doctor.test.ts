@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkClock } from '../../../src/cli/commands/doctor-checks.ts';
 import { run } from '../../../src/cli/program.ts';
-import { hasModes, hasMounts } from '../../support/capabilities.ts';
+import { hasModes, hasMounts, needs } from '../../support/capabilities.ts';
 import { errorResponse } from '../../support/http-fake.ts';
 import { place } from '../../support/processes.ts';
 import { BIN } from '../../support/program.ts';
-import { hasStateServer, RedisServer } from '../../support/redis-server.ts';
+import { RedisServer } from '../../support/redis-server.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { inProcess, serving, world } from '../../support/world.ts';
 
@@ -145,7 +145,7 @@ test.runIf(hasModes)('doctor warns of a directory that others can read, until it
   expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'ok' });
 });
 
-test.runIf(hasStateServer)('doctor shows a state server, and warns if it may evict keys', async () => {
+needs('redis')('doctor shows a state server, and warns if it may evict keys', async () => {
   const check = async (...args: string[]) => {
     await using server = await RedisServer.start({ args });
     const { env } = await serving(() => LISTED);

@@ -8,16 +8,16 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { run } from '../../../../src/cli/program.ts';
 import { PetstoreError } from '../../../../src/errors.ts';
 import type { ImportDocument } from '../../../../src/import/results.ts';
-import { hasPty, hasSignals } from '../../../support/capabilities.ts';
+import { hasPty, hasSignals, needs } from '../../../support/capabilities.ts';
 import { IdleClock } from '../../../support/fake-clock.ts';
 import { errorResponse, startHttpFake } from '../../../support/http-fake.ts';
 import type { Place } from '../../../support/processes.ts';
 import { ended, until } from '../../../support/processes.ts';
 import { inTerminal, savedPlace, start } from '../../../support/program.ts';
-import { hasStateServer, RedisServer } from '../../../support/redis-server.ts';
+import { RedisServer } from '../../../support/redis-server.ts';
 import { inProcess, serving, world } from '../../../support/world.ts';
 
-const withServer = test.runIf(hasStateServer);
+const withServer = needs('redis');
 const IMPORT = ['categories', 'import', 'rows.csv', '--json'];
 
 async function startStateServer(): Promise<RedisServer> {
@@ -108,12 +108,11 @@ test.runIf(hasPty)('an import prompts with URL and count, and "no" causes exit c
   expect(existsSync(join(first.dir, 'state', 'imports'))).toBe(false);
 });
 
-test.each([
-  ['by the next import', 'the state directory was deleted', false],
-  ...(hasStateServer ? [['by an import on another machine', 'the state server was flushed', true] as const] : []),
-] as const)(
-  'an import that was killed is completed %s, which waits 10 s unless %s',
-  async (_where, _what, isShared) => {
+for (const [define, place, loss, isShared] of [
+  [test, 'by the next import', 'the state directory was deleted', false],
+  [withServer, 'by an import on another machine', 'the state server was flushed', true],
+] as const) {
+  define(`an import that was killed is completed ${place}, which waits 10 s unless ${loss}`, async () => {
     const server = isShared ? await startStateServer() : undefined;
     const { service, clock, first, names, listed, run, spawn } = await fleetOf({ server });
     const killed = async (): Promise<void> => {
@@ -138,8 +137,8 @@ test.each([
     else rmSync(join(first.dir, 'state'), { recursive: true });
     const immediate = await run();
     expect([immediate.code, listed(), immediate.err]).toEqual([0, names, expect.not.stringContaining('"requests"')]);
-  },
-);
+  });
+}
 
 withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
   ['is killed', (server) => server.kill()],
