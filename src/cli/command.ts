@@ -133,7 +133,7 @@ async function printQuotaLine(session: Session, startedAt: number, failure: unkn
   if (!service || !(await service.httpClient.ifOpened())) return;
   const quota = (await service.ledger()).quota();
   if (quota.updatedAt === null || quota.updatedAt < startedAt) return;
-  const { formatQuotaLine } = await import('../rate-limit/quota.ts');
+  const { formatQuotaLine } = await import('./output/quota-line.ts');
   const line = formatQuotaLine(quota, context.clock.now(), profileIn(service.credentials));
   if (line !== undefined) await session.notice(line);
 }

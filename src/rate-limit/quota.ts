@@ -1,5 +1,4 @@
-// The rate limit of a key: as programs read it, `petstore quota --json` and `client.quota()`, and as the quota line.
-import { formatDuration, formatRemaining } from '../text/format.ts';
+// The rate limit of a key as programs read it.
 import { admit } from './admission.ts';
 import type { KeyState, Window } from './key-state.ts';
 import { activeBlock } from './key-state.ts';
@@ -78,22 +77,4 @@ export function quotaOf(state: KeyState, now: number, clockOffsetMs = 0): Omit<Q
 /** The window that a quota describes; undefined if none is known. @internal */
 export function windowIn(quota: Pick<Quota, keyof QuotaWindow>): QuotaWindow | undefined {
   return quota.resetAt === null ? undefined : (quota as QuotaWindow);
-}
-
-/**
- * The quota line printed after a command that received a response.
- * @param profile whose URL and key were used, if they are those of a profile
- * @returns for example `quota (staging): 57 of 60 left, resets in 43s`; undefined if unknown
- * @internal
- */
-export function formatQuotaLine(quota: Quota, now: number, profile?: string): string | undefined {
-  const subject = profile === undefined ? 'quota' : `quota (${profile})`;
-  if (quota.blocked) return `${subject}: rate limited; try again in ${formatDuration(quota.blocked.until - now)}`;
-  const nearest = windowIn(quota);
-  const window = nearest?.resetPassed ? quota.dailyLimit : nearest;
-  if (!window || window.remaining === null) return undefined;
-  const left = formatRemaining(window.remaining, window.limit);
-  return left === 'unlimited'
-    ? `${subject}: ${left}`
-    : `${subject}: ${left} left, resets in ${formatDuration(window.resetAt - now)}`;
 }

@@ -1,25 +1,20 @@
-// The rate limit as shown by commands.
+// The rate limit as programs read it.
 import { expect, test } from 'vitest';
-import { formatQuotaLine, quotaOf } from '../../src/rate-limit/quota.ts';
+import { quotaOf } from '../../src/rate-limit/quota.ts';
 import { play, START } from '../support/records.ts';
 
 const HOUR = 3_600_000;
-const ALONE = { shared: true, stateServer: null };
 
 test('the quota after a response shows limit, remaining requests and reset, and no wait', () => {
   const quota = quotaOf(play('0 take a, 0 ok a'), START + 10);
   expect(quota).toMatchObject({ limit: 60, remaining: 59, resetAt: START + 60_000, resetPassed: false });
   expect(quota).toMatchObject({ blocked: null, nextRequestAt: null, inFlight: 0 });
-  expect(formatQuotaLine({ ...quota, ...ALONE }, START + 17_000)).toBe('quota: 59 of 60 left, resets in 43s');
 });
 
 test('the quota after a 429 that states a wait shows the block and its reason', () => {
   const quota = quotaOf(play('0 take a, 0 429 a'), START + 10);
   const blocked = { until: START + 5000, since: START, reason: 'retry_after', consecutive429s: 1 };
   expect(quota).toMatchObject({ blocked, nextRequestAt: START + 5000 });
-  expect(formatQuotaLine({ ...quota, ...ALONE }, START + 1000, 'farm')).toBe(
-    'quota (farm): rate limited; try again in 4s',
-  );
 });
 
 test('the window is shown after a wait that no header stated, but not during it', () => {
@@ -34,16 +29,11 @@ test('the window is shown after a wait that no header stated, but not during it'
   expect(after).toMatchObject({ limit: 60, blocked: null, nextRequestAt: null });
 });
 
-test('after a reset, the remaining quota is unknown, and the quota line shows the daily window, if one is known', () => {
+test('after a reset, the remaining quota is unknown', () => {
   const state = play('0 take a, 0 ok a');
   expect(quotaOf(state, START + 59_999)).toMatchObject({ remaining: 59, resetPassed: false });
   const passed = quotaOf(state, START + 60_000);
   expect(passed).toMatchObject({ limit: 60, remaining: null, resetAt: START + 60_000, resetPassed: true });
-  expect(formatQuotaLine({ ...passed, ...ALONE }, START + 60_000)).toBeUndefined();
-  const day = play(`0 take a, 0 ok a limit=1000 left=500 reset=${9 * HOUR}`).window;
-  const [now, later] = [61_000, 10 * HOUR].map((ms) => START + ms) as [number, number];
-  const lineAt = (t: number) => formatQuotaLine({ ...quotaOf({ ...state, daily: day }, t), ...ALONE }, t);
-  expect([lineAt(now), lineAt(later)]).toEqual(['quota: 500 of 1,000 left, resets in 8h 59m', undefined]);
 });
 
 test('the daily window is shown next to the minute window, or alone if no other window is known', () => {
