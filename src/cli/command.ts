@@ -128,17 +128,16 @@ async function printQuotaLine(session: Session, startedAt: number, failure: unkn
   // The line would overwrite the screen of a pager; after a 401, it would describe an invalid key.
   const isPaged = context.stderr.isTTY && !context.stdout.isTTY;
   const isRejected = failure instanceof PetstoreError && failure.kind === 'auth';
-  const service = session.services.at(-1);
-  if (options.json || options.quiet || isPaged || isRejected) return;
-  if (!service || !(await service.httpClient.ifOpened())) return;
-  const quota = (await service.ledger()).quota();
+  const { service, credentials } = session.lastUsed ?? {};
+  if (options.json || options.quiet || isPaged || isRejected || !service) return;
+  const quota = service.quota();
   if (quota.updatedAt === null || quota.updatedAt < startedAt) return;
   const { formatQuotaLine } = await import('./output/quota-line.ts');
-  const line = formatQuotaLine(quota, context.clock.now(), profileIn(service.credentials));
+  const line = formatQuotaLine(quota, context.clock.now(), profileIn(credentials));
   if (line !== undefined) await session.notice(line);
 }
 
 // A profile is named only if its own URL was used.
-function profileIn({ urlSource, profile }: Credentials): string | undefined {
-  return urlSource === 'environment' ? undefined : profile;
+function profileIn(credentials: Credentials | undefined): string | undefined {
+  return credentials?.urlSource === 'environment' ? undefined : credentials?.profile;
 }

@@ -1,6 +1,8 @@
 // The resources of a command: profiles, the state server and the service, each opened on first use.
 import { dirname } from 'node:path';
 import { PetstoreError, rephrase } from '../errors.ts';
+import type { RunningSandbox } from '../sandbox/server.ts';
+import type { Service } from '../service.ts';
 import { mkdirp } from '../settings/mkdirp.ts';
 import { configDir, sandboxDataFile, stateDir, stateDirIfAny } from '../settings/paths.ts';
 import { escapeControls, terminalSafeJson } from '../text/escape.ts';
@@ -15,8 +17,10 @@ export class Session {
   readonly context: Context;
   readonly options: GlobalOptions;
   readonly progress: Progress;
-  /** A service for each set of credentials that was used, the latest last. */
-  readonly services: Service[] = [];
+  /** The service that was connected last: a login may use several. */
+  lastUsed: { readonly service: Service; readonly credentials: Credentials } | undefined;
+  /** URL and key of the command, once they are known. */
+  #credentials: Credentials | undefined;
 
   /** `context.cleanups` closes the resources, in reverse order. */
   constructor(context: Context, options: GlobalOptions) {
@@ -41,6 +45,7 @@ export class Session {
     const { profile } = this.options;
     const target = await resolveCredentials(this.context, profile, this.profiles);
     redactor.add(target.key);
+    this.#credentials = target;
     const ignored = profile === undefined ? [] : definedOverrides(env);
     if (ignored.length > 0) await this.notice(`warning: --profile overrides ${ignored.join(' and ')}`);
     return target;
@@ -66,18 +71,47 @@ export class Session {
   readonly api = async () => (await this.service()).api();
 
   /** @param credentials those of the command, or of a login, which are not saved yet */
-  connect(credentials: Credentials): Service {
-    const service = openService(this, credentials);
-    this.services.push(service);
+  async connect(credentials: Credentials): Promise<Service> {
+    const { Service } = await import('../service.ts');
+    const { context, options, progress } = this;
+    const { env, version, clock, signal, stderr, redactor, cleanups } = context;
+    const { baseUrl, key, keySource } = credentials;
+    redactor.add(key);
+    const isSandbox = keySource === 'sandbox';
+    // Opened first, so that it is closed after the service.
+    const server = isSandbox ? undefined : await this.stateServer();
+    const service = new Service({
+      ...{ baseUrl, key, env, version, clock, signal },
+      stateDir: stateDirIfAny(context),
+      stateServer: async () => server,
+      limits: { maxWaitMs: options.maxWait, maxRetries: options.maxRetries, timeoutMs: options.timeout },
+      openEndpoint: async () => {
+        await limitCompilation(context);
+        return isSandbox ? this.#startSandbox() : credentials;
+      },
+      onWarning: (text) => void this.warn(text),
+      onWait: (wait) => progress.wait(wait),
+      onBusy: (requests) => progress.busy(requests),
+      onTrace: options.verbose ? (line) => void stderr.write(`${line}\n`) : undefined,
+    });
+    cleanups.push(() => service.close());
+    this.lastUsed = { service, credentials };
     return service;
+  }
+
+  // The profile `sandbox` embeds its server.
+  async #startSandbox(): Promise<RunningSandbox> {
+    const { startServer } = await import('../sandbox/server.ts');
+    const sandbox = await startServer({ data: this.sandboxData(), clock: this.context.clock });
+    this.context.redactor.add(sandbox.key);
+    return sandbox;
   }
 
   /** Adds a hint that names the source of a rejected key. */
   readonly explain = async (error: unknown): Promise<unknown> => {
-    const credentials = await this.target.ifOpened();
-    if (!(error instanceof PetstoreError) || error.kind !== 'auth' || error.status !== 401 || !credentials)
-      return error;
-    return rephrase(error, error.message, { hint: keyHint(credentials) });
+    const isRejectedKey = error instanceof PetstoreError && error.kind === 'auth' && error.status === 401;
+    if (!isRejectedKey || !this.#credentials) return error;
+    return rephrase(error, error.message, { hint: keyHint(this.#credentials) });
   };
 
   /** Writes one line to stderr, except with `--quiet` or `--json`. */
@@ -95,64 +129,10 @@ export class Session {
   };
 }
 
-type Service = ReturnType<typeof openService>;
-
-function openService(session: Session, credentials: Credentials) {
-  /** The ledger on the state server if one is configured, otherwise on this machine. */
-  const ledger = lazy(async () => {
-    const { context, warn, stateServer } = session;
-    const { baseUrl, key, keySource } = credentials;
-    const { Ledger } = await import('../rate-limit/ledger.ts');
-    const onWarning = (text: string) => void warn(text);
-    const own = { baseUrl, key, clock: context.clock, onWarning, stateDir: stateDirIfAny(context) };
-    const server = keySource === 'sandbox' ? undefined : await stateServer();
-    if (!server) return new Ledger(own);
-    const { openSharedLedger } = await import('../rate-limit/shared-ledger.ts');
-    return openSharedLedger(server, own);
-  });
-
-  /** For the profile `sandbox`, the embedded server is started first. */
-  const httpClient = lazy(async () => {
-    const { context, options, progress, sandboxData } = session;
-    const loading = Promise.all([import('../http/transport.ts'), import('../http/http-client.ts')]);
-    const { env, clock, signal, redactor, version, nodeVersion, cleanups, stderr } = context;
-    const { maxWait: maxWaitMs, maxRetries, timeout: timeoutMs } = options;
-    const openedLedger = await ledger();
-    let { baseUrl, key } = credentials;
-    if (credentials.keySource === 'sandbox') {
-      const { startServer } = await import('../sandbox/server.ts');
-      const sandbox = await startServer({ data: sandboxData(), clock });
-      cleanups.push(() => sandbox.close());
-      ({ baseUrl, key } = sandbox);
-    }
-    redactor.add(key);
-    const [{ createTransport }, { HttpClient }] = await loading;
-    // Node 20 compiles the HTTP parser a second time, which delays the exit by 80 ms. Set earlier, a V8 flag disables Node's
-    // code cache. The client library leaves the flags alone.
-    if (/^20\./.test(nodeVersion)) (await import('node:v8')).setFlagsFromString('--liftoff-only');
-    let transport = createTransport({ baseUrl, key, version, env, now: () => clock.now() });
-    if (options.verbose) {
-      const { withTracing } = await import('../http/trace.ts');
-      transport = withTracing(transport, baseUrl, clock, (line) => void stderr.write(`${line}\n`));
-    }
-    const client = new HttpClient({
-      transport,
-      ledger: openedLedger,
-      clock,
-      signal,
-      limits: { maxWaitMs, maxRetries, timeoutMs },
-      onWait: (wait) => progress.wait(wait),
-      onBusy: (requests) => progress.busy(requests),
-    });
-    cleanups.push(() => client.close());
-    return client;
-  });
-
-  const api = lazy(async () => {
-    const { createApi } = await import('../api/categories.ts');
-    return createApi(await httpClient());
-  });
-  return { credentials, ledger, httpClient, api };
+// Node 20 compiles the HTTP parser a second time, which delays the exit by 80 ms. If this flag were set before the modules are
+// loaded, Node would not use its code cache. The library leaves the flags alone.
+async function limitCompilation({ nodeVersion }: Context): Promise<void> {
+  if (/^20\./.test(nodeVersion)) (await import('node:v8')).setFlagsFromString('--liftoff-only');
 }
 
 function keyHint({ profile, keySource, keyCommand }: Credentials): string {
@@ -161,15 +141,7 @@ function keyHint({ profile, keySource, keyCommand }: Credentials): string {
   return loginHint(profile);
 }
 
-/** Opens a resource at the first call. */
-interface Opener<T> {
-  (): Promise<T>;
-  /** The opened resource; undefined if it was not opened, or failed to open. */
-  ifOpened(): Promise<T | undefined>;
-}
-
-function lazy<T>(open: () => Promise<T>): Opener<T> {
+function lazy<T>(open: () => Promise<T>): () => Promise<T> {
   let opened: Promise<T> | undefined;
-  const openOnce = (): Promise<T> => (opened ??= open());
-  return Object.assign(openOnce, { ifOpened: async () => opened?.catch(() => undefined) });
+  return () => (opened ??= open());
 }

@@ -20,6 +20,7 @@ cli/profiles cli/rows cli/output
 cli/hints.ts cli/global-options.ts cli/context.ts cli/reference.ts cli/shell-quote.ts
 client.ts
 import
+service.ts
 api
 http
 rate-limit sandbox

@@ -172,13 +172,15 @@ async function runCommand(session: Session, line: string, mayRun: boolean): Prom
   return { value, hint: 'make --key-command print a valid key' };
 }
 
+const STORED = { urlSource: 'stored', keySource: 'stored' } as const;
+
 /** Lists the categories until URL and key are accepted: if the rejected one came from a prompt, asks for it again. */
 async function verify(session: Session, profile: string, givenUrl: Entered<BaseUrl>, givenKey: Entered<string>) {
   let url = givenUrl;
   let key = givenKey;
   for (;;) {
     const { url: baseUrl } = url.value;
-    const service = session.connect({ profile, baseUrl, urlSource: 'stored', key: key.value, keySource: 'stored' });
+    const service = await session.connect({ profile, baseUrl, key: key.value, ...STORED });
     try {
       await (await service.api()).categories.list();
       return { url: url.value, key: key.value };

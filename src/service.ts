@@ -1,0 +1,104 @@
+// The service with one key: its ledger, HTTP client and operations, each opened at its first use, for the command line and the
+// library.
+import type { Api } from './api/categories.ts';
+import type { HttpClient } from './http/http-client.ts';
+import type { HttpClientOptions } from './http/types.ts';
+import { initialState } from './rate-limit/key-state.ts';
+import type { LedgerOptions } from './rate-limit/ledger.ts';
+import { Ledger } from './rate-limit/ledger.ts';
+import type { Quota } from './rate-limit/quota.ts';
+import { quotaOf } from './rate-limit/quota.ts';
+import type { StateServer } from './shared-log/state-server.ts';
+
+/** Where requests are sent, and with which key. */
+interface Endpoint {
+  readonly baseUrl: string;
+  readonly key: string;
+  close?(): Promise<void>;
+}
+
+type LedgerPlace = Pick<LedgerOptions, 'baseUrl' | 'key' | 'clock' | 'stateDir' | 'onWarning'>;
+
+export interface ServiceOptions extends LedgerPlace, Omit<HttpClientOptions, 'ledger' | 'transport'> {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Of this program, for `User-Agent`. */
+  readonly version: string;
+  /** Opens the server of the ledger, which the caller closes after the service; without one, the ledger is on this machine. */
+  readonly stateServer?: (() => Promise<StateServer | undefined>) | undefined;
+  /** Opens the endpoint, which `close` closes, before the first request; default: that of the ledger's base URL and key. */
+  readonly openEndpoint?: (() => Promise<Endpoint>) | undefined;
+  /** Receives a line for each request and response. */
+  readonly onTrace?: ((line: string) => void) | undefined;
+}
+
+export class Service {
+  readonly #options: ServiceOptions;
+  #ledger: Promise<Ledger> | undefined;
+  #openedLedger: Ledger | undefined;
+  #client: Promise<HttpClient> | undefined;
+  #endpoint: Endpoint | undefined;
+
+  constructor(options: ServiceOptions) {
+    this.#options = options;
+  }
+
+  /** @throws PetstoreError `usage` for an invalid URL of the state server */
+  ledger(): Promise<Ledger> {
+    this.#ledger ??= this.#openLedger();
+    return this.#ledger;
+  }
+
+  /** @throws PetstoreError `usage` for an invalid URL of the state server or proxy, `storage` for an embedded sandbox */
+  httpClient(): Promise<HttpClient> {
+    this.#client ??= this.#openClient();
+    return this.#client;
+  }
+
+  /** Throws as `httpClient` does. */
+  async api(): Promise<Api> {
+    const { createApi } = await import('./api/categories.ts');
+    return createApi(await this.httpClient());
+  }
+
+  /** The rate limit as of the last response. With a state server, nothing is known before the ledger is opened. */
+  quota(): Quota {
+    if (!this.#options.stateServer) this.#openedLedger ??= new Ledger(this.#options);
+    return this.#openedLedger?.quota() ?? { ...quotaOf(initialState(), 0), shared: false, stateServer: null };
+  }
+
+  /** Waits for requests in progress. */
+  async close(): Promise<void> {
+    const client = await this.#client?.catch(() => undefined);
+    await (client ?? this.#openedLedger)?.close();
+    await this.#endpoint?.close?.();
+  }
+
+  async #openLedger(): Promise<Ledger> {
+    const server = await this.#options.stateServer?.();
+    this.#openedLedger ??= await openLedger(this.#options, server);
+    return this.#openedLedger;
+  }
+
+  async #openClient(): Promise<HttpClient> {
+    const { env, version, clock, openEndpoint, onTrace } = this.#options;
+    const loading = Promise.all([import('./http/transport.ts'), import('./http/http-client.ts')]);
+    const ledger = await this.ledger();
+    const [{ createTransport }, { HttpClient }] = await loading;
+    this.#endpoint = (await openEndpoint?.()) ?? this.#options;
+    const { baseUrl, key } = this.#endpoint;
+    let transport = createTransport({ baseUrl, key, version, env, now: () => clock.now() });
+    if (onTrace) {
+      const { withTracing } = await import('./http/trace.ts');
+      transport = withTracing(transport, baseUrl, clock, onTrace);
+    }
+    return new HttpClient({ ...this.#options, ledger, transport });
+  }
+}
+
+async function openLedger(place: LedgerPlace, server: StateServer | undefined): Promise<Ledger> {
+  const { baseUrl, key, clock, stateDir, onWarning } = place;
+  const own = { baseUrl, key, clock, stateDir, onWarning };
+  if (!server) return new Ledger(own);
+  const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');
+  return openSharedLedger(server, own);
+}
