@@ -13,7 +13,7 @@ import { formatCommand } from './shell-quote.ts';
 export function withHint(error: PetstoreError, context: Context, profile: string | undefined): PetstoreError {
   const { kind, message } = error;
   const hint = hintOf(error, context, (words) => formatCommand(words, profile, context));
-  const shown = (words: string): string => (kind === 'usage' ? redactTypedKeys(words, context.args) : words);
+  const shown = (words: string): string => (kind === 'usage' ? redactTypedKeys(words) : words);
   return rephrase(error, shown(message), { hint: hint && shown(hint) });
 }
 

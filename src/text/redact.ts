@@ -27,23 +27,13 @@ export function maskKey(key: string): string {
   return key.length < 12 ? '****' : `…${key.slice(-4)}`;
 }
 
-// Host and file names may look like other keys.
-const SECRET_KEY = /(?<![a-z0-9])[spr]k_(?:live|test|prod)_\w{4,}/gi;
-const WORD = /[^\s=:,"'`<>@]+/g;
-
-/**
- * Whether a typed word may be an API key: it begins as one, or it is long and has digits. A name such as
- * `europe-west1-staging` or `species-of-2024` consists of words and short numbers.
- */
+/** Whether a typed word is an API key rather than a name: `sk_team` and `sandbox_dev` are valid profile names. */
 export function looksLikeKey(word: string): boolean {
-  if (/^(?:[spr]k|sandbox)_\w{3,}/i.test(word)) return true;
-  const isName = word.split(/[-._/]/).every((part) => /^(?:[a-z]{0,15}\d{0,4}|\d{8})$/i.test(part));
-  return /^[\w.+/=~-]{16,}$/.test(word) && /\d/.test(word) && /[a-z]/i.test(word) && !isName;
+  return /^(?:[spr]k|sandbox)_/.test(word) && word.length >= 20;
 }
 
-/** Redacts each typed word that looks like a key; paths are kept, because users need them to find the mistake. */
-export function redactTypedKeys(text: string, args: readonly string[]): string {
-  const words = args.flatMap((arg) => [arg.replace(/^-\w/, ''), ...(arg.match(WORD) ?? [])]);
-  const keys = new Set(words.filter((word) => looksLikeKey(word) && !/\/|\.[a-z]{1,6}$/.test(word)));
-  return text.replace(WORD, (word) => (keys.has(word) ? '[redacted]' : word)).replace(SECRET_KEY, '[redacted]');
+/** Redacts each word that looks like a key; paths are kept, because users need them to find the mistake. */
+export function redactTypedKeys(text: string): string {
+  const words = /(?<![a-z0-9])(?:[spr]k|sandbox)_[^\s=:,"'`<>@/]+/g;
+  return text.replace(words, (word) => (looksLikeKey(word) && !/\.[a-z]{1,6}$/.test(word) ? '[redacted]' : word));
 }

@@ -105,10 +105,14 @@ export async function suggest(root: Command, words: readonly string[], profiles:
   if (!awaiting && last.startsWith('-')) candidates = flagsOf(command);
   else if (!awaiting && rest.length === 0 && command.commands.length > 0)
     candidates = [...subcommandsOf(command), ...topics];
-  else if (value?.name() === 'profile') candidates = (await profiles()).map((name) => `${name}\tprofile`);
+  else if (value && isProfile(value, command)) candidates = (await profiles()).map((name) => `${name}\tprofile`);
   else if (value && isFile(value)) return [':files'];
   else if (value) candidates = value.argChoices ?? [];
   return candidates.filter((one) => one.startsWith(last));
+}
+
+function isProfile(value: Option | Argument, command: Command): boolean {
+  return value instanceof Argument ? command.parent?.name() === 'auth' : value.name() === 'profile';
 }
 
 /** Whether the value is a path, by its placeholder. */

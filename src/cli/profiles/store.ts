@@ -37,8 +37,9 @@ export function checkProfileName(name: string, source?: string): string {
   if (isProfileName(name)) return name;
   if (looksLikeKey(name)) throw keyAsProfileError(source);
   const hint = 'use 1 to 32 lowercase letters, digits, "-" or "_", starting with a letter or digit';
-  const shown = escapeControls(name.slice(0, 40));
-  throw new PetstoreError('usage', `"${shown}"${suffix(source)} is not a valid profile name`, { hint });
+  // A longer text may be a key.
+  const shown = name.length < 20 ? `"${escapeControls(name)}"` : `of ${name.length} characters`;
+  throw new PetstoreError('usage', `invalid profile name ${shown}${suffix(source)}`, { hint });
 }
 
 /**

@@ -105,7 +105,7 @@ const rejected = (kind: string) => async (profile: string | undefined, env: obje
 
 const LOGIN = 'run `petstore auth login -p staging --url https://HOST/v1` to save a base URL and a key';
 const STAGING = { PETSTORE_PROFILE: 'staging' };
-const KEY_AS_PROFILE = { PETSTORE_PROFILE: 'sk_live_0123456789' };
+const KEY_AS_PROFILE = { PETSTORE_PROFILE: 'sk_live_0123456789abcdef' };
 
 test.each([
   ['edited', 'is for https://a.example and is not sent to https://evil.example'],
@@ -132,10 +132,10 @@ test.each([
   ['zzzzzzzz', {}, 'does not exist', 'run `petstore auth login -p zzzzzzzz --url https://HOST/v1` to create it'],
   [undefined, { PETSTORE_PROFILE: 'stagin' }, 'profile "stagin" from PETSTORE_PROFILE does', 'did you mean "staging"?'],
   [undefined, KEY_AS_PROFILE, 'from PETSTORE_PROFILE looks like', 'pipe the key to `petstore auth login`'],
-  [undefined, { PETSTORE_PROFILE: 'A' }, '"A" from PETSTORE_PROFILE is not a valid profile name', 'use 1 to 32'],
+  [undefined, { PETSTORE_PROFILE: 'A' }, 'invalid profile name "A" from PETSTORE_PROFILE', 'use 1 to 32'],
 ])('with the profile option %s, the environment %j is a usage error: %s', rejected('usage'));
 
 test.each(['', '../x', '__proto__', 'A', '-x', 'a.b', 'many-words-in-one-name-of-a-profile', 'production '])(
   'the profile name %j is rejected',
-  (name) => rejected('usage')(name, {}, 'is not a valid profile name', 'use 1 to 32'),
+  (name) => rejected('usage')(name, {}, 'invalid profile name', 'use 1 to 32'),
 );
