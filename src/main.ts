@@ -24,14 +24,9 @@ const redactor = new Redactor();
 /** The first signal that the process received. */
 let received: Signal | undefined;
 
-function redact(text: string | Uint8Array): string | Uint8Array {
-  if (typeof text === 'string') return redactor.redact(text);
-  // latin1 keeps every byte.
-  return Buffer.from(redactor.redact(Buffer.from(text).toString('latin1')), 'latin1');
-}
-
-/** @param mayFail true for stderr: a message that cannot be written does not change the exit code */
-function output(stream: NodeJS.WriteStream, mayFail = false): Output {
+/** Results on stdout are never altered; messages on stderr are redacted, and one that cannot be written changes no exit code. */
+function output(stream: NodeJS.WriteStream): Output {
+  const isStderr = stream === process.stderr;
   // Without a listener, a stream error would end the process with a stack trace.
   stream.on('error', ({ code }: NodeJS.ErrnoException) => {
     // The terminal was closed: an exit would restore its modes, which makes Node 20 abort.
@@ -49,9 +44,10 @@ function output(stream: NodeJS.WriteStream, mayFail = false): Output {
     raw: stream,
     write: (text) =>
       new Promise((resolve, reject) => {
-        stream.write(redact(text), (error: NodeJS.ErrnoException | null | undefined) => {
+        const shown = isStderr && typeof text === 'string' ? redactor.redact(text) : text;
+        stream.write(shown, (error: NodeJS.ErrnoException | null | undefined) => {
           isClosed ||= CLOSED.has(error?.code ?? '');
-          if (!error || mayFail || isClosed) resolve();
+          if (!error || isStderr || isClosed) resolve();
           else reject(systemError(error, 'write the output'));
         });
       }),
@@ -153,7 +149,7 @@ async function main(): Promise<void> {
     version: VERSION,
     stdin: input(signal),
     stdout: output(process.stdout),
-    stderr: output(process.stderr, true),
+    stderr: output(process.stderr),
     clock: systemClock,
     signal,
     interrupt: () => void process.emit('SIGINT'),

@@ -64,7 +64,7 @@ export interface Context {
   readonly interrupt: () => void;
   /** Does what Ctrl-Z does outside of a prompt. */
   readonly suspend: (onContinue: () => void) => void;
-  /** Applied to everything that is written; every key in use is added to it. */
+  /** Applied to everything on stderr and to messages in results; every key in use is added to it. */
   readonly redactor: Redactor;
   /** Run after the result or error has been written. */
   readonly cleanups: (() => Promise<void>)[];

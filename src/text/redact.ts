@@ -1,4 +1,4 @@
-// Keeps secrets out of everything that is printed.
+// Keeps secrets out of messages.
 
 /** Removes known secrets from text, in the forms they take in messages, URLs, headers, JSON and CSV. */
 export class Redactor {

@@ -262,7 +262,7 @@ class World {
       write: async (text) => {
         const whole = typeof text === 'string' ? text : Buffer.from(text).toString();
         if (process.dead) return;
-        output[name] += redactor.redact(whole);
+        output[name] += name === 'err' ? redactor.redact(whole) : whole;
         if (name === 'err') this.#invariants.wrote(process, whole);
       },
     });

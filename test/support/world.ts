@@ -37,10 +37,11 @@ function rawTerminal(columns: number, write: (text: string) => void): WriteStrea
   }) as WriteStream;
 }
 
-function recorder(columns: number | undefined, redactor: Redactor): Recorder {
+function recorder(columns: number | undefined, redactor?: Redactor): Recorder {
   let all = '';
   const write = (text: string | Uint8Array): void => {
-    all += redactor.redact(typeof text === 'string' ? text : Buffer.from(text).toString());
+    const whole = typeof text === 'string' ? text : Buffer.from(text).toString();
+    all += redactor?.redact(whole) ?? whole;
   };
   return {
     isTTY: columns !== undefined,
@@ -81,7 +82,7 @@ export function world(
         if (stdin !== undefined) yield typeof stdin === 'string' ? new TextEncoder().encode(stdin) : stdin;
       },
     },
-    stdout: recorder(columns, redactor),
+    stdout: recorder(columns),
     stderr: recorder(columns, redactor),
     clock: options.clock ?? systemClock,
     signal: options.signal ?? new AbortController().signal,

@@ -85,8 +85,10 @@ export async function runCheck(test: CheckDefinition['test'], session: Session):
   } catch (thrown) {
     const failure = toPetstoreError(await session.explain(thrown));
     if (failure.kind === 'internal' || failure.kind === 'interrupted') throw thrown;
-    const { message: detail, hint } = withHint(failure, session.context, session.options.profile);
-    return { status: 'failed', detail, hint, failure };
+    const { context, options } = session;
+    const { message, hint } = withHint(failure, context, options.profile);
+    // A message of the service may repeat the key.
+    return { status: 'failed', detail: context.redactor.redact(message), hint, failure };
   }
 }
 

@@ -7,7 +7,7 @@ import { supportsColor } from '../context.ts';
 import type { GlobalOptions } from '../reference.ts';
 import type { Column, Style, TextContext, View } from './view.ts';
 
-type RenderContext = Pick<Context, 'stdout' | 'env' | 'clock' | 'redactor'>;
+type RenderContext = Pick<Context, 'stdout' | 'env' | 'clock'>;
 type RenderOptions = Pick<GlobalOptions, 'format' | 'color'>;
 
 /** Returns the pieces to write, in order; each piece of text ends in a line break. */
@@ -45,20 +45,14 @@ export async function loadRenderer<Data>(
 
 async function loadText<Data>(
   view: View<Data>,
-  { stdout, env, clock, redactor }: RenderContext,
+  { stdout, env, clock }: RenderContext,
   color: boolean,
 ): Promise<Renderer<Data>> {
   const style = await loadStyle(stdout, env, color);
   const table = view.tables && (await import('./table.ts')).formatTable;
   // The width is unknown if the terminal reports 0 columns.
   const columns = stdout.columns || undefined;
-  const layOut: TextContext['table'] = (fields, rows) => {
-    // A cell may be truncated or wrapped, so keys in it are redacted first.
-    const clean = fields.map((field) => {
-      return { ...field, value: (row: (typeof rows)[number]) => redactor.redact(field.value(row) ?? '') };
-    });
-    return table?.(clean, rows, { columns, style }) ?? [];
-  };
+  const layOut: TextContext['table'] = (fields, rows) => table?.(fields, rows, { columns, style }) ?? [];
   return (data) => {
     if (view.bytes && !stdout.isTTY) return [view.bytes(data)];
     return view.text(data, { style, now: clock.now(), table: layOut });

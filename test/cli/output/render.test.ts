@@ -22,7 +22,6 @@ const view: View<readonly Pet[]> = {
     rows: (pets) => pets,
   },
 };
-const TABLE = { format: 'table', color: false } as const;
 const pets: readonly Pet[] = [
   { id: 9007199254740993n, name: 'dog\u009b' },
   { id: 2, name: '犬' },
@@ -52,13 +51,6 @@ test('JSON on a terminal is indented', async () => {
   const text = await shown('json', terminal);
   expect(text.split('\n').length).toBeGreaterThan(5);
   expect(JSON.parse(text)).toEqual(JSON.parse(await shown('json')));
-});
-
-test('a key in a table is redacted before its cell is truncated', async () => {
-  const narrow = world([], { columns: 8 });
-  narrow.redactor.add('secret-key');
-  const render = await loadRenderer(view, narrow, TABLE);
-  expect([...render([{ id: 1, name: 'secret-key' }])].join('')).toContain('[redact…');
 });
 
 const DANGEROUS =

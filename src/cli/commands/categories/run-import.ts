@@ -6,6 +6,7 @@ import { importError } from '../../../import/import-error.ts';
 import type { FetchListOptions, Pause } from '../../../import/list.ts';
 import { fetchFirstList } from '../../../import/list.ts';
 import { openLock } from '../../../import/lock.ts';
+import type { ImportDocument } from '../../../import/results.ts';
 import { ImportResults } from '../../../import/results.ts';
 import type { RowOptions } from '../../../import/row-validator.ts';
 import type { RunOptions, RunResult } from '../../../import/run.ts';
@@ -13,6 +14,7 @@ import { runImport } from '../../../import/run.ts';
 import type { ProcessRef } from '../../../shared-log/process-liveness.ts';
 import { escapeControls } from '../../../text/escape.ts';
 import { formatCount } from '../../../text/format.ts';
+import type { Redactor } from '../../../text/redact.ts';
 import type { Action } from '../../command.ts';
 import { readInputFile, readRows } from '../../rows/rows.ts';
 import type { Session } from '../../session.ts';
@@ -43,7 +45,7 @@ export const importAction: Action<ImportOptions, ImportData> = {
       await lock.acquire({ signal, pause: pauseOf(session), onWait: (holder) => notifyHolder(session, holder) });
       const { results, stop } = await send(session, { rows, lock, concurrency: options.concurrency });
       progress.status(undefined);
-      const document = results.document();
+      const document = withoutKeys(results.document(), context.redactor);
       const differing = document.skipped.filter(({ differs }) => differs).map(({ name }) => name);
       const warning = differingDescriptionsWarning(differing);
       if (warning) await warn(warning);
@@ -55,6 +57,15 @@ export const importAction: Action<ImportOptions, ImportData> = {
   },
   view: importView,
 };
+
+// A message of the service may repeat the key.
+function withoutKeys(document: ImportDocument, redactor: Redactor): ImportDocument {
+  const redact = (text: string): string => redactor.redact(text);
+  const failed = document.failed.map((row) => {
+    return { ...row, code: row.code && redact(row.code), message: redact(row.message) };
+  });
+  return { ...document, failed };
+}
 
 async function notifyHolder({ context, options, notice }: Session, { pid, host }: ProcessRef): Promise<void> {
   const machine = host.split(' ')[0] ?? '';
