@@ -9,7 +9,7 @@ import type { Context } from './context.ts';
 import { checkGlobalOptions } from './global-options.ts';
 import { loadRenderer } from './output/render.ts';
 import type { View } from './output/view.ts';
-import type { Credentials } from './profiles/credentials.ts';
+import { usedProfileName } from './profiles/credentials.ts';
 import { Session } from './session.ts';
 
 /** The sections of a command's help below its options. A line break within a paragraph counts as a space. */
@@ -110,7 +110,7 @@ export function actionHandler<Options, Data>(load: (command: Command) => Promise
     } catch (error) {
       failure = await session.explain(error);
     }
-    await printQuotaLine(session, startedAt, failure);
+    if (!view.showsQuota) await printQuotaLine(session, startedAt, failure);
     if (failure !== undefined) throw failure;
   };
 }
@@ -133,11 +133,6 @@ async function printQuotaLine(session: Session, startedAt: number, failure: unkn
   const quota = service.quota();
   if (quota.updatedAt === null || quota.updatedAt < startedAt) return;
   const { formatQuotaLine } = await import('./output/quota-line.ts');
-  const line = formatQuotaLine(quota, context.clock.now(), profileIn(credentials));
+  const line = formatQuotaLine(quota, context.clock.now(), credentials && usedProfileName(credentials));
   if (line !== undefined) await session.notice(line);
-}
-
-// A profile is named only if its own URL was used.
-function profileIn(credentials: Credentials | undefined): string | undefined {
-  return credentials?.urlSource === 'environment' ? undefined : credentials?.profile;
 }

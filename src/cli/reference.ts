@@ -116,7 +116,7 @@ export const ENVIRONMENT = [
   { name: 'PETSTORE_MAX_RETRIES', meaning: 'default for --max-retries' },
   { name: 'PETSTORE_TIMEOUT', meaning: 'default for --timeout' },
   { name: 'PETSTORE_API_KEY', meaning: 'API key; overrides a saved one' },
-  { name: 'PETSTORE_API_KEY_COMMAND', meaning: 'command that prints the API key; see `petstore auth login --help`' },
+  { name: 'PETSTORE_API_KEY_COMMAND', meaning: 'command that prints the API key; ignored if PETSTORE_API_KEY is set' },
   { name: 'PETSTORE_BASE_URL', meaning: 'base URL of the service, ending in /v1; overrides a saved one' },
   { name: 'PETSTORE_QUIET', meaning: 'same as --quiet unless empty, 0 or false' },
   { name: 'PETSTORE_CONFIG_DIR', meaning: 'directory for profiles and keys (default on Linux: ~/.config/petstore)' },

@@ -4,6 +4,7 @@ import { windowIn } from '../../rate-limit/quota.ts';
 import { formatDuration, formatMaximum, formatRemaining, formatTime } from '../../text/format.ts';
 import type { Action } from '../command.ts';
 import { actionHandler, PetstoreCommand } from '../command.ts';
+import { usedProfileName } from '../profiles/credentials.ts';
 import { READ_ERRORS } from '../reference.ts';
 
 interface QuotaOptions {
@@ -12,7 +13,8 @@ interface QuotaOptions {
 }
 
 interface ProfileQuota {
-  readonly profile: string;
+  /** Null if the base URL comes from the environment. */
+  readonly profile: string | null;
   readonly known: Quota;
   /** Whether the quota comes from a response to this command. */
   readonly refreshed: boolean;
@@ -20,7 +22,7 @@ interface ProfileQuota {
 
 const quotaAction: Action<QuotaOptions, ProfileQuota> = {
   async run(session, { clear, refresh: refreshed = false }) {
-    const { profile } = await session.target();
+    const profile = usedProfileName(await session.target()) ?? null;
     const ledger = await session.ledger();
     if (clear) {
       await ledger.forget();
@@ -32,6 +34,7 @@ const quotaAction: Action<QuotaOptions, ProfileQuota> = {
   },
   view: {
     json: ({ profile, known }) => ({ profile, ...JSON.parse(JSON.stringify(known, isoTime)) }),
+    showsQuota: true,
     text: (data, { now }) => facts(data, now).map(([name, text]) => `${name.padEnd(14)}${text}\n`),
   },
 };
@@ -52,7 +55,7 @@ type Fact = readonly [name: string, text: string];
 function facts({ profile, known, refreshed }: ProfileQuota, now: number): readonly Fact[] {
   const { dailyLimit, blocked, nextRequestAt, updatedAt, stateServer } = known;
   const window = windowIn(known);
-  const rows: Fact[] = [['profile', profile]];
+  const rows: Fact[] = [['profile', profile ?? 'none (base URL from the environment)']];
   const unknown = refreshed ? 'the service sent no rate-limit headers' : 'run with --refresh to update';
   if (window) rows.push(...windowFacts('remaining', window, now));
   else rows.push(['remaining', `unknown (${unknown})`]);
@@ -82,7 +85,7 @@ function windowFacts(name: string, { limit, remaining, resetAt }: QuotaWindow, n
 export const quota = (): PetstoreCommand =>
   new PetstoreCommand('quota')
     .description('show the remaining quota, as of the last response')
-    .option('--refresh', 'send one GET /categories first')
+    .option('--refresh', 'update it first with one GET /categories')
     .option('--clear', "clear this key's cached quota, including any block after a 429")
     .sections({
       notes: `Nothing is sent without --refresh. All petstore processes that use the same key and base URL share the

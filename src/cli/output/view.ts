@@ -33,6 +33,8 @@ export interface View<Data> {
   bytes?(data: Data): Uint8Array;
   /** Rows for csv, tsv and ndjson; ndjson prints the rows themselves. */
   readonly records?: { readonly columns: readonly Column<never>[]; rows(data: Data): readonly unknown[] };
+  /** Whether `text` shows the quota, so that no quota line follows. */
+  readonly showsQuota?: true;
   /** Whether `text` uses tables: their code is loaded only then. */
   readonly tables?: true;
   /** Returns the error to report after the result, for the exit code. */

@@ -37,6 +37,11 @@ export interface Credentials extends FoundKey {
   readonly key: string;
 }
 
+/** The profile whose own URL is used; undefined if the URL comes from the environment. */
+export function usedProfileName({ urlSource, profile }: Credentials): string | undefined {
+  return urlSource === 'environment' ? undefined : profile;
+}
+
 const PROFILE_VARIABLE = 'PETSTORE_PROFILE';
 const URL_VARIABLE = 'PETSTORE_BASE_URL';
 const KEY_VARIABLE = 'PETSTORE_API_KEY';
@@ -87,11 +92,9 @@ export function definedOverrides(env: Environment): readonly string[] {
   return [KEY_VARIABLE, KEY_COMMAND_VARIABLE, URL_VARIABLE].filter((name) => env[name] !== undefined);
 }
 
-/** The variables that override the active profile; the sandbox uses neither a key nor a URL alone. */
-export function overridingVariables(env: Environment, active: string): readonly string[] {
-  const named = env[PROFILE_VARIABLE] ? [PROFILE_VARIABLE] : [];
-  const usesNone = active === SANDBOX && !overridesAll(readCredentialRequest(env, undefined));
-  return usesNone ? named : [...named, ...definedOverrides(env)];
+/** The variables that override the active profile. */
+export function overridingVariables(env: Environment): readonly string[] {
+  return [...(env[PROFILE_VARIABLE] ? [PROFILE_VARIABLE] : []), ...definedOverrides(env)];
 }
 
 /** Not called if the environment provides URL and key. */
@@ -125,9 +128,9 @@ export interface SelectedProfile {
 /** @throws PetstoreError `usage` for an invalid or unknown profile, `storage` */
 export async function selectProfile(request: CredentialRequest, openStore: OpenStore): Promise<SelectedProfile> {
   const profile = await usedProfile(request, openStore);
-  // A sandbox that was named ignores the environment, as a profile that was typed does.
-  if (profile === SANDBOX) return { profile, overrides: request.profile === undefined ? request : {} };
-  return { profile, overrides: request, stored: overridesAll(request) ? undefined : (await openStore()).get(profile) };
+  // Nothing is saved for the sandbox.
+  const isSaved = profile !== SANDBOX && !overridesAll(request);
+  return { profile, overrides: request, stored: isSaved ? (await openStore()).get(profile) : undefined };
 }
 
 /** The name of the profile of a command; throws as `selectProfile` does. */
@@ -153,28 +156,33 @@ export function overridingUrl({ url }: Overrides): BaseUrl | undefined {
 /** @throws PetstoreError `usage` if PETSTORE_BASE_URL is invalid, `auth` if there is no URL */
 export function findUrl({ profile, overrides, stored }: SelectedProfile): FoundUrl {
   const own = overridingUrl(overrides);
-  // The active sandbox does not use the URL of the environment, but an invalid one is an error.
-  if (profile === SANDBOX) return { urlSource: 'sandbox' };
   if (own) return { ...own, urlSource: 'environment' };
+  const variable = keyVariable(overrides);
+  // The key of the environment is for a service, so it is never ignored in favor of the sandbox.
+  if (profile === SANDBOX && variable === undefined) return { urlSource: 'sandbox' };
   const parsed = parseBaseUrl(stored?.url);
   if ('url' in parsed) return { ...parsed, urlSource: 'stored' };
   const login = loginHint(profile, true);
   if (stored?.url !== undefined) {
     throw new PetstoreError('auth', `the base URL of profile "${profile}" ${parsed.problem}`, { hint: login });
   }
-  const hint = keyVariable(overrides) === undefined ? login : `set ${URL_VARIABLE}`;
-  throw new PetstoreError('auth', `profile "${profile}" has no base URL`, { hint });
+  if (variable === undefined) throw new PetstoreError('auth', `profile "${profile}" has no base URL`, { hint: login });
+  const message = `profile "${profile}" has no base URL for ${variable}`;
+  throw new PetstoreError('auth', message, { hint: `set ${URL_VARIABLE}` });
 }
 
 /** @throws PetstoreError `auth` if there is no valid key for the URL */
 export function findKey({ profile, overrides, stored }: SelectedProfile, { origin, urlSource }: FoundUrl): FoundKey {
   const own = overridingKey(overrides);
-  if (profile === SANDBOX) return { keySource: 'sandbox' };
   if (own) return own;
+  if (urlSource === 'sandbox') return { keySource: 'sandbox' };
   const source = `profile "${profile}"`;
   const login = loginHint(profile);
-  const hint = urlSource === 'environment' ? `set ${KEY_VARIABLE} to a key for ${origin}` : login;
-  if (!stored || !hasKey(stored)) throw new PetstoreError('auth', `${source} has no API key`, { hint });
+  const isOverridden = urlSource === 'environment';
+  const hint = isOverridden ? `set ${KEY_VARIABLE} to a key for ${origin}` : login;
+  if (!stored || !hasKey(stored)) {
+    throw new PetstoreError('auth', `${source} has no API key${isOverridden ? ` for ${URL_VARIABLE}` : ''}`, { hint });
+  }
   if (stored.origin !== origin) {
     const itsHost = stored.origin ?? 'an unknown host';
     const message = `the API key of ${source} is for ${itsHost} and is not sent to ${origin}`;

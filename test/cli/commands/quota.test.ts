@@ -29,7 +29,7 @@ test('`quota` before the first response prints "unknown" and sends nothing', asy
 test('`quota --refresh` sends one GET /categories; `quota` shows its window until the reset, then only the limit', async () => {
   const { statuses, run, json, clock } = await service();
   const fresh = await run('quota --refresh');
-  expect(fresh.code).toBe(0);
+  expect(fresh).toMatchObject({ code: 0, err: '' });
   expect(fresh.out).toMatch(/remaining {5}59 of 60\nreset {9}in (?:\d+s|1m)\nupdated {7}[01]s ago\n/);
   const resetAt = '2026-11-21T12:01:00.000Z';
   const open = { limit: 60, remaining: 59, resetAt, resetPassed: false, shared: true, dailyLimit: null };
@@ -44,9 +44,8 @@ test('`quota --refresh` sends one GET /categories; `quota` shows its window unti
 
 test('`quota` shows a limit above 1,000,000 as unlimited, even after the reset', async () => {
   const { run, clock } = await service('10000000/1m');
-  const { out, err } = await run('quota --refresh');
-  expect(out).toContain('remaining     unlimited\n');
-  expect(err).toBe('quota: unlimited\n');
+  expect((await run('categories list')).err).toContain('quota: unlimited\n');
+  expect((await run('quota')).out).toContain('remaining     unlimited\n');
   clock.at += 180_000;
   expect((await run('quota')).out).toContain('remaining     unlimited (run with --refresh to update)\n');
 });
@@ -65,6 +64,31 @@ test('`quota` shows the block after a 429, which applies to every command until 
   expect(statuses).toEqual([200, 429]);
   expect(await json('quota --clear')).toMatchObject({ blocked: null, limit: null });
 });
+
+test('`quota --clear --refresh` shows what is left according to the response', async () => {
+  const { json } = await service();
+  await json('categories list');
+  expect(await json('quota --clear --refresh')).toMatchObject({ limit: 60, remaining: 58 });
+});
+
+test.each([
+  [{}, 'farm', 'farm'],
+  [{ PETSTORE_API_KEY: 'k_0123456789' }, 'farm', 'farm'],
+  [
+    { PETSTORE_API_KEY: 'k_0123456789', PETSTORE_BASE_URL: 'https://b.example/v1' },
+    null,
+    'none (base URL from the environment)',
+  ],
+])(
+  '`quota` with the active profile "farm" and the environment %j names the profile %j',
+  async (env, profile, shown) => {
+    const dir = tempDir();
+    const login = 'auth login farm --no-verify --url https://a.example/v1'.split(' ');
+    expect((await inProcess(login, { dir, stdin: 'k_0123456789' })).code).toBe(0);
+    expect(JSON.parse((await inProcess(['quota', '--json'], { dir, env })).out)).toMatchObject({ profile });
+    expect((await inProcess(['quota'], { dir, env })).out).toContain(`profile       ${shown}\n`);
+  },
+);
 
 test('`quota --refresh` reports if the service sends no rate-limit headers', async () => {
   const { env } = await serving(() => ({ body: [] }));

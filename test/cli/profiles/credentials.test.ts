@@ -62,9 +62,11 @@ test.each([
   [{}, 'command', { key: 'k-1', keySource: 'command' }],
   [{ PETSTORE_API_KEY_COMMAND: printing('k-2') }, undefined, { key: 'k-2', keySource: 'command' }],
   [{ PETSTORE_API_KEY_COMMAND: 'op', PETSTORE_API_KEY: 'k' }, undefined, { key: 'k' }],
-  // The sandbox needs no login, and the environment does not override it.
+  // The sandbox needs no login; the environment overrides it unless it is typed.
   [{}, 'sandbox', SANDBOX],
-  [{ ...BOTH, PETSTORE_PROFILE: 'sandbox' }, undefined, SANDBOX],
+  [{ PETSTORE_PROFILE: 'sandbox' }, undefined, SANDBOX],
+  [BOTH, 'sandbox', SANDBOX],
+  [{ ...BOTH, PETSTORE_PROFILE: 'sandbox' }, undefined, { key: 'k', baseUrl: URL_B.PETSTORE_BASE_URL }],
 ])('with the environment %j and the profile option %s, the target is %j', async (env, profile, target) => {
   expect(await resolve(env, profile)).toMatchObject(target);
 });
@@ -72,6 +74,16 @@ test.each([
 test('the active profile is used if none is named', async () => {
   expect(await resolve({}, undefined, saved('farm'))).toMatchObject({ profile: 'farm' });
   expect(await resolve({}, undefined, saved('sandbox'))).toMatchObject(SANDBOX);
+});
+
+test.each([
+  [{ PETSTORE_API_KEY: 'k' }, 'base URL for PETSTORE_API_KEY', 'set PETSTORE_BASE_URL'],
+  [{ PETSTORE_API_KEY_COMMAND: 'op' }, 'base URL for PETSTORE_API_KEY_COMMAND', 'set PETSTORE_BASE_URL'],
+  [URL_B, 'API key for PETSTORE_BASE_URL', 'set PETSTORE_API_KEY to a key for https://b.example'],
+])('with the sandbox active or in PETSTORE_PROFILE, %j alone is an error that names it', async (env, words, hint) => {
+  const error = { kind: 'auth', message: `profile "sandbox" has no ${words}`, hint };
+  await expect(resolve(env, undefined, saved('sandbox'))).rejects.toMatchObject(error);
+  await expect(resolve({ ...env, PETSTORE_PROFILE: 'sandbox' })).rejects.toMatchObject(error);
 });
 
 test('no profile is read if the environment provides key and URL', async () => {

@@ -65,7 +65,7 @@ const switchAction: Action<object, SwitchResult> = {
     store.get(profile);
     const changed = store.activeIfReadable() !== profile;
     store.activate(profile);
-    for (const name of overridingVariables(session.context.env, profile)) {
+    for (const name of overridingVariables(session.context.env)) {
       await session.warn(`${name} is set and overrides the active profile; to use this one, add -p ${profile}`);
     }
     return { profile, changed };

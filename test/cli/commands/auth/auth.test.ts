@@ -155,7 +155,7 @@ test.each([
   ['sandbox', both, ['PETSTORE_API_KEY', 'PETSTORE_BASE_URL']],
   ['staging', envKey, ['PETSTORE_API_KEY']],
   ['staging', { PETSTORE_PROFILE: 'production' }, ['PETSTORE_PROFILE']],
-  ['sandbox', envKey, []],
+  ['sandbox', envKey, ['PETSTORE_API_KEY']],
 ])('auth switch to %s warns if the environment %j overrides the profile', async (name, env, variables) => {
   const warnings = variables.map(
     (one) => `warning: ${one} is set and overrides the active profile; to use this one, add -p ${name}\n`,
