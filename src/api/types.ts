@@ -9,8 +9,22 @@ export interface Category {
   readonly [extra: string]: unknown;
 }
 
+/** Refers to a category by its id. */
+export type CategoryId = Pick<Category, 'id'>;
+
 /** The values of a new category; the service assigns its id. */
 export interface NewCategory {
   readonly name: string;
   readonly description?: string | undefined;
+}
+
+/** Why values cannot be sent as a new category: the service's rules, and text that JSON in UTF-8 cannot hold. */
+export function newCategoryProblem(name: unknown, description: unknown): string | undefined {
+  if (name === undefined) return 'name is missing';
+  if (typeof name !== 'string') return 'name must be a string';
+  if (/^[\s\0]*$/.test(name)) return 'name is blank';
+  if (typeof (description ?? '') !== 'string') return 'description must be a string';
+  if (/\p{Surrogate}/u.test(name)) return 'name contains an unpaired surrogate';
+  if (/\p{Surrogate}/u.test(String(description))) return 'description contains an unpaired surrogate';
+  return undefined;
 }

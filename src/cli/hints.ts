@@ -25,8 +25,12 @@ function hintOf(
   switch (reason?.is) {
     case undefined:
       return kind === 'internal' ? 'run the command again with --verbose and report the output' : hint;
+    case 'ambiguous_name':
+      return 'use --id instead of the name';
     case 'extra_fields':
       return ignoreExtraHint(reason.count);
+    case 'id_as_name':
+      return `use --id ${reason.id}`;
     case 'import_ended':
       // Rows from a pipe cannot be read again.
       if (context.stdin.isRead) return `run the same command with the same rows to ${reason.to}`;
@@ -35,6 +39,8 @@ function hintOf(
       return `${hint}, or use a longer --max-wait`;
     case 'no_access':
       return hint ?? (isState(reason.path, context) ? writableHint('PETSTORE_STATE_DIR') : undefined);
+    case 'no_category':
+      return `run ${format(['categories', 'list'])} to ${hint}`;
     case 'no_connection':
       return `run ${format(['doctor'])} to ${hint}`;
     case 'state_server':

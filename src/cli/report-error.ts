@@ -32,7 +32,9 @@ export function exitCodeOf({ kind, details }: PetstoreError): number {
 }
 
 function textLines(error: PetstoreError, red: (text: string) => string): string {
-  const code = error.code === undefined || error.message.includes(error.code) ? '' : ` [${error.code}]`;
+  // In brackets, a code is the service's.
+  const isHidden = error.code === undefined || error.status === undefined || error.message.includes(error.code);
+  const code = isHidden ? '' : ` [${error.code}]`;
   const hint = error.hint === undefined ? '' : `hint: ${error.hint}\n`;
   return `${red('error:')} ${escapeControls(`${error.message}${code}\n${hint}`, '\n')}`;
 }

@@ -1,5 +1,6 @@
 // Collects the rows and problems of a file, so that one run reports all problems.
 import type { NewCategory } from '../api/types.ts';
+import { newCategoryProblem } from '../api/types.ts';
 import type { Problem, Reason } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../text/escape.ts';
@@ -73,7 +74,7 @@ export class RowValidator {
     const extra = this.options.ignoreExtra ? undefined : Object.keys(value).find((field) => !KNOWN_FIELDS.has(field));
     const unknown = extra === undefined ? undefined : `unknown field ${quoted(extra)}`;
     const { name, description } = value as Readonly<Record<string, unknown>>;
-    const problem = problemOf(name, description);
+    const problem = newCategoryProblem(name, description);
     // The unknown field may be the misspelled name.
     if (problem) this.addInvalid(unknown && name === undefined ? `${problem}; ${unknown}` : problem, line);
     else if (unknown) this.addExtra(unknown, line);
@@ -133,16 +134,6 @@ export class RowValidator {
         : [`${this.#label} has ${formatCount(problems.length, 'problem')}`, ...lines].join('\n  ');
     return new PetstoreError('usage', message, { hint, reason, problems });
   }
-}
-
-function problemOf(name: unknown, description: unknown): string | undefined {
-  if (name === undefined) return 'name is missing';
-  if (typeof name !== 'string') return 'name must be a string';
-  if (/^[\s\0]*$/.test(name)) return 'name is blank';
-  if (typeof (description ?? '') !== 'string') return 'description must be a string';
-  if (/\p{Surrogate}/u.test(name)) return 'name contains an unpaired surrogate';
-  if (/\p{Surrogate}/u.test(String(description))) return 'description contains an unpaired surrogate';
-  return undefined;
 }
 
 /** @param label the unusable input, for example `stdin` */

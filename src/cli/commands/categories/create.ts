@@ -1,6 +1,6 @@
 // `petstore categories create`: creates one category, or with --if-missing returns the existing one.
-import type { Api } from '../../../api/categories.ts';
-import { changedNameWarning, existenceUnknownError, quotedName } from '../../../api/categories.ts';
+import { quotedName } from '../../../api/categories.ts';
+import { createCategory } from '../../../api/lookup.ts';
 import type { Category } from '../../../api/types.ts';
 import { PetstoreError } from '../../../errors.ts';
 import type { Action } from '../../command.ts';
@@ -20,19 +20,7 @@ const createAction: Action<CreateOptions, { readonly category: Category; readonl
       throw new PetstoreError('usage', '--name is empty', { hint: 'pass a name, for example --name dog' });
     }
     const { categories } = await session.api();
-    const existing = ifMissing && (await findCategory(categories, name));
-    if (!existing) {
-      const category = await categories.create(description === undefined ? { name } : { name, description });
-      const warning = changedNameWarning(name, category);
-      if (warning) await session.warn(warning);
-      return { category, created: true };
-    }
-    if (description !== undefined && existing.description !== description) {
-      const current =
-        existing.description === undefined ? 'no description' : `the description "${existing.description}"`;
-      await session.warn(`existing category "${name}" has ${current}; --description was ignored`);
-    }
-    return { category: existing, created: false };
+    return createCategory(categories, { name, description }, ifMissing === true, session.warn);
   },
   view: {
     json: ({ category }) => category,
@@ -63,11 +51,3 @@ list before you retry.`,
       ],
     })
     .action(actionHandler(async () => createAction));
-
-// A list with a flaw may show that a category exists, but not that it is missing.
-async function findCategory(categories: Api['categories'], name: string): Promise<Category | undefined> {
-  const { listed, flaw } = await categories.listFresh();
-  const found = listed.find((category) => category.name === name);
-  if (found || !flaw) return found;
-  throw existenceUnknownError(`category ${quotedName(name)}`, flaw);
-}

@@ -15,11 +15,11 @@ test('`create --if-missing` creates a category once and reports a different desc
   expect(await ifMissing('pet')).toEqual({ code: 0, out: 'Category "dog" already exists (id 1)\n', err: '' });
   const different = await ifMissing('other', '--json');
   expect(different).toMatchObject({ code: 0, out: '{"id":1,"name":"dog","description":"pet"}\n' });
-  const message = 'existing category "dog" has the description "pet"; --description was ignored';
+  const message = 'existing category "dog" has the description "pet"; the given description was ignored';
   expect(JSON.parse(different.err)).toEqual({ warning: { message } });
   await create(dir, '--name', 'cat');
   const none = await ifMissing('pet', '--name', 'cat');
-  expect(none.err).toBe('warning: existing category "cat" has no description; --description was ignored\n');
+  expect(none.err).toBe('warning: existing category "cat" has no description; the given description was ignored\n');
 });
 
 test.each([

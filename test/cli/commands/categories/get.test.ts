@@ -21,14 +21,31 @@ test.each([
   expect(await get(args)).toEqual({ code: 0, out, err: '' });
 });
 
+const LIST = 'run `petstore categories list` to list the categories';
+
 test.each([
-  [['Dog'], 'category "Dog" does not exist', 'run `petstore categories list` to list the categories'],
-  [['--id', '4'], 'the category with id 4 does not exist', 'run `petstore categories list` to list the categories'],
-  [['cat'], 'category "cat" exists more than once (ids 2, 3)', 'use --id instead of the name'],
-])('`categories get %j` is rejected with the code not_found: %s', async (args, message, hint) => {
-  const { code, out, err } = await get([...args, '--json']);
-  expect({ code, out }).toEqual({ code: 4, out: '' });
-  expect(JSON.parse(err)).toEqual({ error: { kind: 'rejected', message, hint, code: 'not_found' } });
+  [['Dog'], 'not_found', 'category "Dog" does not exist', 'did you mean "dog"?'],
+  [['dgo'], 'not_found', 'category "dgo" does not exist', 'did you mean "dog"?'],
+  [['2'], 'not_found', 'category "2" does not exist', 'use --id 2'],
+  [['horse'], 'not_found', 'category "horse" does not exist', LIST],
+  [['--id', '4'], 'not_found', 'category with id 4 does not exist', LIST],
+  [['cat'], 'ambiguous', 'category "cat" exists more than once (ids 2, 3)', 'use --id instead of the name'],
+])('`categories get %j` is rejected with the code %s', async (args, code, message, hint) => {
+  const got = await get([...args, '--json']);
+  expect(got).toMatchObject({ code: 4, out: '' });
+  expect(JSON.parse(got.err)).toEqual({ error: { kind: 'rejected', message, hint, code } });
+  // In brackets, a code would look like the service's.
+  expect((await get(args)).err).toBe(`error: ${message}\nhint: ${hint}\n`);
+});
+
+test.each([
+  [[''], 'NAME is empty'],
+  [[], 'NAME is required'],
+])('`categories get %j` is a usage error, and nothing is sent', async (args, message) => {
+  const { env, requests } = await serving(() => ({ body: BODY }));
+  const err = `error: ${message}\nhint: pass a name, or an id with --id\n`;
+  expect(await inProcess(['categories', 'get', ...args], { env })).toEqual({ code: 2, out: '', err });
+  expect(requests).toEqual([]);
 });
 
 test('with only one page of a list, `get` prints a category on it, and cannot tell whether another one exists', async () => {
