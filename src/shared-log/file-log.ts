@@ -1,16 +1,18 @@
-// The append-only log in a file, written by many processes without a lock (docs/architecture.md).
+// The append-only log in files, written by many processes without a lock (docs/architecture.md shows a rotation).
 //
-// Each record is one write() to an O_APPEND descriptor, so records never interleave. A seal record ends a large segment;
-// any process that reads the seal writes the next segment, which begins with a snapshot, and links it into place.
+// Each record is one write() to an O_APPEND descriptor, so records never interleave. A writer reads its record back: it
+// counts unless a seal precedes it. A seal ends a large segment; the next one begins with a snapshot, which any process
+// that has read the seal writes. If several do, all write the same state, and readers use the first.
 import { randomBytes } from 'node:crypto';
 import * as nodeFs from 'node:fs';
-import { PetstoreError } from '../errors.ts';
-import { mkdirp } from '../settings/mkdirp.ts';
-import { escapeControls } from '../text/escape.ts';
+import type { Clock } from '../clock.ts';
+import { systemClock } from '../clock.ts';
+import type { PetstoreError } from '../errors.ts';
+import type { Line } from './framing.ts';
+import { parseLine, recordFrame, SEAL_FRAME, snapshotFrame } from './framing.ts';
 import type { Log, LogFormat } from './log.ts';
-import { withChecksum, withoutChecksum } from './log.ts';
-import type { LogFs } from './segments.ts';
-import { RECORD_SUFFIX, Segments, ShortWriteError, SNAPSHOT_PREFIX, writeAll } from './segments.ts';
+import type { LogFs, SegmentFile } from './segments.ts';
+import { Segments, ShortWriteError } from './segments.ts';
 
 export interface LogOptions {
   readonly dir: string;
@@ -21,41 +23,44 @@ export interface LogOptions {
   /** Whether a file that is not a log, or an unknown record, is an error; otherwise, such records are ignored. */
   readonly strict?: boolean;
   readonly fs?: LogFs | undefined;
+  readonly clock?: Clock | undefined;
 }
 
-const { O_APPEND, O_CREAT, O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = nodeFs.constants;
-const SEAL = `#seal${RECORD_SUFFIX}`;
-const GUARD = '~';
+/**
+ * How often, at most, a log checks that its files are still in place, in milliseconds. What is written in this time after
+ * the directory was renamed or removed, no other process sees; a check before each use would cost a tenth of an import.
+ */
+export const CHECK_EVERY_MS = 10;
 const CHUNK_BYTES = 64 * 1024;
-// Limits the retries after concurrent rotations: an inconsistent directory would otherwise cause an endless loop.
-const TRIES = 100;
+// Limits the steps to the newest segment: an inconsistent directory would otherwise cause an endless loop.
+const STEPS = 100;
 // Shared scratch buffer; reads are synchronous.
 let chunk: Buffer | undefined;
 
 /** The segment in use, read up to `offset`. */
 interface OpenSegment {
-  readonly number: number;
-  /** -1 once it is closed. */
-  fd: number;
+  readonly file: SegmentFile;
+  /** `empty`: its snapshot is still missing. Each segment but the first begins so. */
+  phase: 'empty' | 'open' | 'sealed';
   offset: number;
   partialLine: Buffer;
   snapshotSize: number;
-  isSealed: boolean;
+  /** Only with `strict`; the state is incomplete. */
+  damage: PetstoreError | undefined;
 }
 
 export class FileLog<State, Result = void> implements Log<State> {
   readonly #format: LogFormat<State, Result>;
-  readonly #files: Segments;
   readonly #options: LogOptions;
   readonly #fs: LogFs;
+  readonly #clock: Clock;
+  readonly #segments: Segments;
   readonly #stamp = randomBytes(6).toString('hex');
   #counter = 0;
   #segment: OpenSegment;
   #state: State;
-  // The record being appended, and its result once it has been read back.
-  #pending = '';
-  #written: { readonly result: Result } | undefined;
-  #damage: PetstoreError | undefined;
+  #checkedAt: number;
+  #isClosed = false;
 
   /**
    * Opens the newest segment, or creates the first.
@@ -66,10 +71,12 @@ export class FileLog<State, Result = void> implements Log<State> {
     this.#format = format;
     this.#options = options;
     this.#fs = options.fs ?? nodeFs;
+    this.#clock = options.clock ?? systemClock;
+    this.#segments = new Segments(this.#fs, options);
     this.#state = format.initial();
-    this.#files = new Segments(this.#fs, options.dir, options.name);
-    this.#segment = this.#openNewest();
-    this.refresh();
+    this.#segment = unread(this.#segments.openNewest());
+    this.#checkedAt = this.#clock.monotonic();
+    this.#catchUp();
   }
 
   cached(): State {
@@ -80,171 +87,149 @@ export class FileLog<State, Result = void> implements Log<State> {
     return this.refresh();
   }
 
+  /** Throws as the constructor does. */
   refresh(): State {
-    this.#ensureLinked();
-    for (let tries = 0; tries < TRIES; tries++) {
-      this.#readNew();
-      if (!this.#segment.isSealed) return this.#state;
-      this.#rotate();
-    }
-    throw this.#unusable('cannot be rotated', this.#segment.number);
+    this.#stayInPlace();
+    this.#catchUp();
+    return this.#state;
   }
 
   /** Throws as the constructor does, and ShortWriteError if only part was written, which readers ignore. */
   append(record: string): Result {
-    this.#ensureLinked();
+    this.#stayInPlace();
     for (;;) {
-      // Rotate a sealed segment; with `strict`, add no record to a damaged one.
-      if (this.#segment.isSealed || this.#options.strict) this.refresh();
-      const written = this.#tryAppend(record);
-      if (written) {
-        this.#rotateIfFull();
-        return written.result;
+      // No record is added to a damaged log.
+      if (this.#options.strict) this.#catchUp();
+      const id = `${this.#stamp}${(this.#counter++).toString(36)}`;
+      this.#write(recordFrame(id, record));
+      const own = this.#read(id);
+      if (own) {
+        this.#sealIfFull();
+        return own.result;
       }
+      if (this.#segment.phase !== 'sealed') throw new ShortWriteError('the record is missing from the file');
       // A record after a seal is void, so append it to the next segment.
-      if (!this.#segment.isSealed)
-        throw new ShortWriteError(`a record is missing from ${this.#files.path(this.#segment.number)}`);
+      this.#catchUp();
     }
   }
 
   close(): void {
-    if (this.#segment.fd >= 0) this.#fs.closeSync(this.#segment.fd);
-    this.#segment.fd = -1;
+    if (!this.#isClosed) this.#fs.closeSync(this.#segment.file.fd);
+    this.#isClosed = true;
   }
 
-  #nextId(): string {
-    return `${this.#stamp}${(this.#counter++).toString(36)}`;
+  // If the files were removed or their directory was renamed, continues in the log that other processes use now.
+  #stayInPlace(): void {
+    const now = this.#clock.monotonic();
+    if (now - this.#checkedAt < CHECK_EVERY_MS) return;
+    this.#checkedAt = now;
+    if (!this.#segments.isInPlace(this.#segment.file)) this.#use(this.#segments.openNewest());
   }
 
-  // If the directory was removed, for example because it was unused, uses the log that other processes use now.
-  #ensureLinked(): void {
-    if (this.#fs.fstatSync(this.#segment.fd).nlink > 0) return;
-    mkdirp(this.#options.dir);
-    this.#switchToNewest();
-  }
-
-  #tryAppend(record: string): { readonly result: Result } | undefined {
-    this.#pending = `${this.#nextId()} ${withChecksum(record)}${RECORD_SUFFIX}`;
-    this.#written = undefined;
-    this.#write(this.#pending);
-    this.#readNew();
-    return this.#written;
-  }
-
-  #switchToNewest(): void {
-    const segment = this.#openNewest();
-    this.close();
-    this.#segment = segment;
-    this.#state = this.#format.initial();
-  }
-
-  // Other processes may rotate between readdir and open, so the opened segment must still be the newest.
-  #openNewest(): OpenSegment {
-    for (let tries = 0; tries < TRIES; tries++) {
-      const newest = this.#files.newest();
-      const number = newest || 1;
-      // Create only the first segment: a later one that was removed must not be created again.
-      const fd = this.#open(number, newest === 0 ? O_CREAT : 0);
-      if (fd !== undefined && this.#files.newest() === number)
-        return { number, fd, offset: 0, partialLine: Buffer.alloc(0), snapshotSize: 0, isSealed: false };
-      if (fd !== undefined) this.#fs.closeSync(fd);
+  // Goes to the newest segment that has a state, and reads to its end.
+  #catchUp(): void {
+    for (let steps = 0; steps < STEPS; steps++) {
+      this.#read();
+      const { phase, file } = this.#segment;
+      if (phase === 'open') return;
+      if (phase === 'sealed') this.#beginNext(file.number + 1);
+      // The segment before it has the state, unless other processes have rotated twice meanwhile and removed it.
+      else this.#use(this.#segments.open(file.number - 1) ?? this.#segments.openNewest());
     }
-    throw this.#unusable('cannot be opened', this.#files.newest() || 1);
+    throw this.#segments.error('cannot be rotated', this.#segment.file.number);
   }
 
-  // Returns undefined if the segment was removed.
-  #open(segment: number, create: number): number | undefined {
-    let fd: number;
-    try {
-      fd = this.#fs.openSync(this.#files.path(segment), O_APPEND | O_RDWR | O_NOFOLLOW | O_NONBLOCK | create, 0o600);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT' && create === 0) return undefined;
-      throw error;
-    }
-    const problem = this.#problemOf(fd);
-    if (problem === undefined) return fd;
-    this.#fs.closeSync(fd);
-    throw this.#unusable(problem, segment);
+  // Continues in the next segment, or in a later one, and writes the snapshot if it is missing.
+  #beginNext(number: number): void {
+    this.#use(this.#segments.openNewest(number));
+    this.#read();
+    const { phase, file } = this.#segment;
+    // The state is still that of the sealed segment, because none was read since.
+    if (phase === 'empty' && file.number === number) this.#write(snapshotFrame(this.#format.snapshot(this.#state)));
+    this.#segments.removeBefore(file.number);
   }
 
-  // A segment begins with a guard line, which may have been torn after one byte, or with a record of its snapshot.
-  #problemOf(fd: number): string | undefined {
-    const stats = this.#fs.fstatSync(fd);
-    if (!stats.isFile()) return 'is not a regular file';
-    if (process.getuid && stats.uid !== process.getuid()) return 'is owned by another user';
-    if (!this.#options.strict) return undefined;
-    const start = Buffer.alloc(2);
-    const begins = start.toString('latin1', 0, this.#fs.readSync(fd, start, 0, 2, 0));
-    const starts = [`${GUARD}\n`, `${GUARD}${GUARD}`, SNAPSHOT_PREFIX];
-    return starts.some((own) => own.startsWith(begins)) ? undefined : 'is not a petstore data file';
-  }
-
-  #unusable(problem: string, segment: number): PetstoreError {
-    return new PetstoreError('storage', `${escapeControls(this.#files.path(segment))} ${problem}`, {
-      hint: 'move the file to another directory',
-    });
-  }
-
-  // The guard line terminates and invalidates a torn write before it, even one that lacks only its line break.
-  #write(line: string): void {
-    writeAll(this.#fs, this.#segment.fd, `${GUARD}\n${line}\n`);
-  }
-
-  #readNew(): void {
-    if (this.#damage) throw this.#damage;
-    const segment = this.#segment;
-    chunk ??= Buffer.allocUnsafe(CHUNK_BYTES);
-    let target = chunk;
-    while (!segment.isSealed) {
-      const count = this.#fs.readSync(segment.fd, target, 0, target.length, segment.offset);
-      if (count === 0) return;
-      segment.offset += count;
-      const bytes = Buffer.concat([segment.partialLine, target.subarray(0, count)]);
-      const end = bytes.lastIndexOf(0x0a);
-      segment.partialLine = bytes.subarray(end + 1);
-      if (end >= 0) this.#reduce(bytes.toString('utf8', 0, end));
-      if (count < target.length) return;
-      // Read a large remainder in one call.
-      target = Buffer.allocUnsafe(this.#fs.fstatSync(segment.fd).size - segment.offset);
-    }
-  }
-
-  #reduce(text: string): void {
-    for (const line of text.split('\n')) {
-      if (!line.endsWith(RECORD_SUFFIX)) continue;
-      if (line === SEAL) {
-        this.#segment.isSealed = true;
-        return;
-      }
-      if (line.startsWith(SNAPSHOT_PREFIX)) this.#segment.snapshotSize += line.length;
-      const result = this.#apply(line.slice(line.indexOf(' ') + 1, -RECORD_SUFFIX.length));
-      if (line === this.#pending) this.#written = { result: result as Result };
-    }
-  }
-
-  // Ignores a damaged or unknown record or, with `strict`, fails now and at every later use: the state is incomplete.
-  #apply(text: string): Result | undefined {
-    const record = withoutChecksum(text);
-    const result = record === undefined ? undefined : this.#format.apply(this.#state, record);
-    if (result !== undefined || !this.#options.strict) return result;
-    this.#damage = this.#unusable('is damaged', this.#segment.number);
-    throw this.#damage;
+  #use(file: SegmentFile): void {
+    this.#fs.closeSync(this.#segment.file.fd);
+    this.#segment = unread(file);
+    if (this.#segment.phase === 'open') this.#state = this.#format.initial();
   }
 
   // Lets a segment grow to twice its snapshot before it is sealed: otherwise, each record would rewrite a large state.
-  #rotateIfFull(): void {
-    const { offset, snapshotSize, isSealed } = this.#segment;
-    const isFull = offset >= Math.max(this.#options.rotateAtBytes, 2 * snapshotSize);
-    if (isFull && !isSealed) this.#write(SEAL);
-    if (isFull || isSealed) this.refresh();
+  #sealIfFull(): void {
+    const { offset, snapshotSize, phase } = this.#segment;
+    if (offset < Math.max(this.#options.rotateAtBytes, 2 * snapshotSize)) return;
+    if (phase === 'open') this.#write(SEAL_FRAME);
+    this.#catchUp();
   }
 
-  #rotate(): void {
-    const next = this.#segment.number + 1;
-    if (this.#files.newest() < next)
-      this.#files.publish(next, this.#format.snapshot(this.#state), `${process.pid}-${this.#nextId()}`);
-    // Other processes may have rotated several times meanwhile.
-    this.#switchToNewest();
-    this.#files.sweep(this.#segment.number);
+  #write(frame: string): void {
+    const bytes = Buffer.from(frame);
+    const written = this.#fs.writeSync(this.#segment.file.fd, bytes, 0, bytes.length, null);
+    if (written !== bytes.length) throw new ShortWriteError(`only ${written} of ${bytes.length} bytes were written`);
   }
+
+  // Reduces the lines that were added since the last call. Returns the result of the record with the ID if it is one of them.
+  #read(id?: string): { readonly result: Result } | undefined {
+    let own: { readonly result: Result } | undefined;
+    if (this.#segment.damage) throw this.#segment.damage;
+    if (this.#segment.phase === 'sealed') return own;
+    for (const text of this.#newLines()) {
+      const line = parseLine(text);
+      if (line?.is === 'seal') {
+        this.#segment.phase = 'sealed';
+        return own;
+      }
+      const result = line && this.#reduce(line);
+      if (line?.is === 'record' && line.id === id) own = { result: result as Result };
+    }
+    return own;
+  }
+
+  #newLines(): string[] {
+    const segment = this.#segment;
+    const parts = [segment.partialLine];
+    chunk ??= Buffer.allocUnsafe(CHUNK_BYTES);
+    for (let target = chunk; ; ) {
+      const count = this.#fs.readSync(segment.file.fd, target, 0, target.length, segment.offset);
+      segment.offset += count;
+      parts.push(target.subarray(0, count));
+      if (count < target.length) break;
+      // Read a large remainder in one call, and one byte more, which shows the end of the file.
+      target = Buffer.allocUnsafe(this.#fs.fstatSync(segment.file.fd).size - segment.offset + 1);
+    }
+    const bytes = Buffer.concat(parts);
+    const end = bytes.lastIndexOf(0x0a);
+    segment.partialLine = bytes.subarray(end + 1);
+    return bytes.toString('utf8', 0, Math.max(0, end)).split('\n');
+  }
+
+  #reduce(line: Exclude<Line, { readonly is: 'seal' }>): Result | undefined {
+    const segment = this.#segment;
+    if (line.is === 'damaged') return this.#unknownRecord();
+    // Another process wrote the same snapshot.
+    if (line.is === 'snapshot' && segment.phase !== 'empty') return undefined;
+    if (segment.phase === 'empty') this.#state = this.#format.initial();
+    segment.phase = 'open';
+    if (line.is === 'record') return this.#apply(line.record);
+    segment.snapshotSize = line.size;
+    for (const record of line.records) this.#apply(record);
+    return undefined;
+  }
+
+  #apply(record: string): Result | undefined {
+    return this.#format.apply(this.#state, record) ?? this.#unknownRecord();
+  }
+
+  // Ignores a damaged or unknown record or, with `strict`, fails now and at every later use.
+  #unknownRecord(): undefined {
+    if (!this.#options.strict) return;
+    this.#segment.damage = this.#segments.error('is damaged', this.#segment.file.number);
+    throw this.#segment.damage;
+  }
+}
+
+function unread(file: SegmentFile): OpenSegment {
+  const phase = file.number === 1 ? 'open' : 'empty';
+  return { file, phase, offset: 0, partialLine: Buffer.alloc(0), snapshotSize: 0, damage: undefined };
 }

@@ -1,16 +1,4 @@
 // The interface of append-only logs, records in and one state out: FileLog, MemoryLog and StreamLog implement it.
-import { crc32 } from 'node:zlib';
-
-/** The checksum shows that petstore wrote the record, and that the record is complete. */
-export function withChecksum(record: string): string {
-  return `${crc32(record).toString(36)} ${record}`;
-}
-
-/** @returns undefined for a damaged record, or one that petstore did not write */
-export function withoutChecksum(text: string): string | undefined {
-  const record = text.slice(text.indexOf(' ') + 1);
-  return withChecksum(record) === text ? record : undefined;
-}
 
 export function tryParseJson(text: string): unknown {
   try {

@@ -1,137 +1,132 @@
-// The files of a log: one per segment; each but the first begins with a snapshot of the state.
-import type * as nodeFs from 'node:fs';
+// The files of a log, one per segment: NAME.1.log, NAME.2.log and so on.
+import * as nodeFs from 'node:fs';
 import { join } from 'node:path';
+import { PetstoreError } from '../errors.ts';
 import { mkdirp } from '../settings/mkdirp.ts';
-import { withChecksum } from './log.ts';
+import { escapeControls } from '../text/escape.ts';
+import { FILE_STARTS } from './framing.ts';
 
 export type LogFs = typeof nodeFs;
 
-/** Only part of a record was written, as on a full disk. The partial record is ignored. */
+/** Only part of a record was written, as on a full disk; readers ignore that part. */
 export class ShortWriteError extends Error {
   override readonly name = 'ShortWriteError';
   readonly code = 'ENOSPC';
 }
 
-/** @throws ShortWriteError; file system errors unchanged */
-export function writeAll(fs: LogFs, fd: number, text: string): void {
-  const bytes = Buffer.from(text);
-  const written = fs.writeSync(fd, bytes, 0, bytes.length, null);
-  if (written !== bytes.length) throw new ShortWriteError(`only ${written} of ${bytes.length} bytes were written`);
+export interface SegmentFile {
+  readonly number: number;
+  readonly fd: number;
+  readonly device: number;
+  readonly inode: number;
 }
 
-/** Ends every record of a log; a line without it is a torn write. */
-export const RECORD_SUFFIX = ' .';
-/** Begins every record of a snapshot. */
-export const SNAPSHOT_PREFIX = '0 ';
+const { O_APPEND, O_CREAT, O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = nodeFs.constants;
+const SEGMENT_NAME = /^(.*)\.([1-9]\d{0,14})\.log$/s;
+// Limits the retries after concurrent rotations: an inconsistent directory would otherwise cause an endless loop.
+const TRIES = 100;
 
-const FILE_NAME = /^(.*)(\.([1-9]\d{0,14})\.log(?:\.[\w-]+\.tmp)?)$/s;
-const CLAIM_WAITS = 100;
-const CLAIM_WAIT_MS = 5;
-// Errors of link(2) on file systems without hard links: exFAT (on Windows EISDIR), some network and FUSE mounts.
-const NO_HARD_LINKS = new Set(['EISDIR', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
-
-/** The files of one log, in a directory that is created with mode 0700. */
+/** The segments of one log, in a directory that is created with mode 0700. Its methods throw file system errors unchanged. */
 export class Segments {
   readonly #fs: LogFs;
   readonly #dir: string;
   readonly #name: string;
+  readonly #strict: boolean;
 
-  constructor(fs: LogFs, dir: string, name: string) {
+  /** @param place `strict`: a file that does not begin as a log is an error */
+  constructor(fs: LogFs, { dir, name, strict = false }: { dir: string; name: string; strict?: boolean }) {
     this.#fs = fs;
     this.#dir = dir;
     this.#name = name;
-    mkdirp(dir);
-  }
-
-  path(segment: number): string {
-    return join(this.#dir, `${this.#name}.${segment}.log`);
-  }
-
-  /** Returns the number of the newest segment; 0 if there is none. */
-  newest(): number {
-    const complete = this.#entries().filter(([, name]) => name.endsWith('.log'));
-    return Math.max(0, ...complete.map(([segment]) => segment));
+    this.#strict = strict;
   }
 
   /**
-   * Writes a segment under a unique draft name and links it into place, so it exists completely or not at all.
-   * @param mark makes the draft's name unique
+   * Opens the newest segment; creates segment `first` if there is none from that number on.
+   * @throws PetstoreError `storage` unless the file is this user's regular file and, with `strict`, a log
    */
-  publish(segment: number, records: Iterable<string>, mark: string): void {
-    const draft = `${this.path(segment)}.${mark}.tmp`;
+  openNewest(first = 1): SegmentFile {
+    mkdirp(this.#dir);
+    for (let tries = 0; tries < TRIES; tries++) {
+      const newest = this.#newest();
+      const number = Math.max(newest, first);
+      const file = this.open(number, number > newest ? O_CREAT : 0);
+      // Other processes may have created later segments, and removed this one, before it was opened.
+      if (file && this.#newest() === number) return file;
+      if (file) this.#fs.closeSync(file.fd);
+    }
+    throw this.error('cannot be opened', this.#newest() || first);
+  }
+
+  /** Opens a segment as `openNewest` does. Returns undefined if it was removed. */
+  open(number: number, create = 0): SegmentFile | undefined {
+    let fd: number;
     try {
-      this.#write(draft, records);
-      this.#link(draft, segment);
+      fd = this.#fs.openSync(this.#path(number), O_APPEND | O_RDWR | O_NOFOLLOW | O_NONBLOCK | create, 0o600);
     } catch (error) {
-      // Another process published the same segment first, or removed this draft.
-      const { code } = error as NodeJS.ErrnoException;
-      if (code !== 'EEXIST' && code !== 'ENOENT') throw error;
-    } finally {
-      this.#remove(draft);
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT' && create === 0) return undefined;
+      throw error;
+    }
+    const stats = this.#fs.fstatSync(fd);
+    const problem = this.#problemOf(fd, stats);
+    if (problem === undefined) return { number, fd, device: stats.dev, inode: stats.ino };
+    this.#fs.closeSync(fd);
+    throw this.error(problem, number);
+  }
+
+  /** Whether the path of a segment still leads to the file: not if the file was removed, or its directory renamed. */
+  isInPlace({ number, device, inode }: SegmentFile): boolean {
+    try {
+      const { dev, ino } = this.#fs.statSync(this.#path(number));
+      return dev === device && ino === inode;
+    } catch {
+      return false;
     }
   }
 
-  /** Removes older segments and abandoned drafts, except the previous segment: other processes may still read its seal. */
-  sweep(current: number): void {
-    const old = this.#entries().filter(([segment]) => segment < current - 1);
-    for (const [, name] of old) this.#remove(join(this.#dir, name));
-  }
-
-  // Unlike a link, a rename would replace the segment of another process, so one process at a time checks and renames.
-  #link(draft: string, segment: number): void {
-    const path = this.path(segment);
-    try {
-      this.#fs.linkSync(draft, path);
-    } catch (error) {
-      if (!NO_HARD_LINKS.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
-      this.#claim(`${path}.claim.tmp`);
-      if (this.newest() < segment) this.#fs.renameSync(draft, path);
-      this.#remove(`${path}.claim.tmp`);
-    }
-  }
-
-  // A claim that lasts longer than half a second belongs to a process that was killed or stopped.
-  #claim(path: string): void {
-    for (let waits = 0; waits < CLAIM_WAITS; waits++) {
+  /** Removes all segments before `current` but the last of them: other processes may still read it. */
+  removeBefore(current: number): void {
+    for (const number of this.#numbers().filter((one) => one < current - 1)) {
       try {
-        this.#fs.closeSync(this.#fs.openSync(path, 'wx', 0o600));
-        return;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        this.#fs.unlinkSync(this.#path(number));
+      } catch {
+        // The file is gone, or open on Windows; the next rotation tries again.
       }
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, CLAIM_WAIT_MS);
     }
   }
 
-  // Names in this log's spelling: a case-insensitive file system finds `pets.1.log` although it lists `Pets.1.log`.
-  #entries(): [segment: number, name: string][] {
-    return this.#fs.readdirSync(this.#dir).flatMap((listed): [number, string][] => {
-      const [, own = '', rest = '', segment] = FILE_NAME.exec(listed) ?? [];
-      const name = `${this.#name}${rest}`;
-      if (fold(own) !== fold(this.#name)) return [];
-      return own === this.#name || this.#fs.existsSync(join(this.#dir, name)) ? [[Number(segment), name]] : [];
+  error(problem: string, number: number): PetstoreError {
+    return new PetstoreError('storage', `${escapeControls(this.#path(number))} ${problem}`, {
+      hint: 'move the file to another directory',
     });
   }
 
-  #write(draft: string, records: Iterable<string>): void {
-    const lines = Array.from(records, (record) => `${SNAPSHOT_PREFIX}${withChecksum(record)}${RECORD_SUFFIX}\n`);
-    const fd = this.#fs.openSync(draft, 'wx', 0o600);
-    try {
-      writeAll(this.#fs, fd, lines.join(''));
-    } finally {
-      this.#fs.closeSync(fd);
-    }
+  #path(number: number): string {
+    return join(this.#dir, `${this.#name}.${number}.log`);
   }
 
-  #remove(path: string): void {
-    try {
-      this.#fs.unlinkSync(path);
-    } catch {
-      // The file is gone, or open on Windows; the next rotation tries again.
-    }
+  /** 0 if there is no segment. */
+  #newest(): number {
+    return Math.max(0, ...this.#numbers());
   }
-}
 
-function fold(name: string): string {
-  return name.normalize('NFC').toLowerCase();
+  // The file system compares names: on Windows and macOS, `pets.1.log` also finds a file that is listed as `Pets.1.log`.
+  #numbers(): number[] {
+    return this.#fs.readdirSync(this.#dir).flatMap((listed) => {
+      const [, name, digits] = SEGMENT_NAME.exec(listed) ?? [];
+      const number = Number(digits);
+      const isOwn = name === this.#name || (name !== undefined && this.#fs.existsSync(this.#path(number)));
+      return isOwn ? [number] : [];
+    });
+  }
+
+  #problemOf(fd: number, stats: nodeFs.Stats): string | undefined {
+    if (!stats.isFile()) return 'is not a regular file';
+    if (process.getuid && stats.uid !== process.getuid()) return 'is owned by another user';
+    if (!this.#strict) return undefined;
+    const start = Buffer.alloc(2);
+    // The first write may have been torn, so the file may be shorter.
+    const begins = start.toString('latin1', 0, this.#fs.readSync(fd, start, 0, 2, 0));
+    return FILE_STARTS.some((own) => own.startsWith(begins)) ? undefined : 'is not a petstore data file';
+  }
 }

@@ -6,8 +6,9 @@
 // program are ignored.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
+import { withChecksum, withoutChecksum } from './framing.ts';
 import type { Log, LogFormat } from './log.ts';
-import { tryParseJson, withChecksum, withoutChecksum } from './log.ts';
+import { tryParseJson } from './log.ts';
 import { ServerClock } from './server-clock.ts';
 import type { Reply, StateServer } from './state-server.ts';
 import { DATA_LOST, StateServerError, UNKNOWN_REPLY } from './state-server-error.ts';

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/sandbox/faults.ts';
 import { Store } from '../../src/sandbox/store.ts';
-import { withChecksum } from '../../src/shared-log/log.ts';
+import { withChecksum } from '../../src/shared-log/framing.ts';
 import { place, until } from '../support/processes.ts';
 import { start } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';

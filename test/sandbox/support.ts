@@ -9,7 +9,7 @@ import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { ServerOptions } from '../../src/sandbox/server.ts';
 import { startServer } from '../../src/sandbox/server.ts';
-import { withChecksum } from '../../src/shared-log/log.ts';
+import { withChecksum } from '../../src/shared-log/framing.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

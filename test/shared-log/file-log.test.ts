@@ -5,12 +5,14 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { FileLog } from '../../src/shared-log/file-log.ts';
+import { CHECK_EVERY_MS, FileLog } from '../../src/shared-log/file-log.ts';
+import { snapshotFrame, withChecksum } from '../../src/shared-log/framing.ts';
 import type { LogFormat } from '../../src/shared-log/log.ts';
 import type { LogFs } from '../../src/shared-log/segments.ts';
 import { ShortWriteError } from '../../src/shared-log/segments.ts';
 import { hasCaseSensitiveNames, hasModes, hasSymlinks } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { mutated } from '../support/mutations.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -24,7 +26,7 @@ const list: LogFormat<string[], number> = {
 const open = (
   dir: string,
   rotateAtBytes = 1e9,
-  more: { fs?: LogFs; strict?: boolean } = {},
+  more: { fs?: LogFs; strict?: boolean; clock?: FakeClock } = {},
 ): FileLog<string[], number> => new FileLog(list, { dir, name: 'led', rotateAtBytes, ...more });
 
 type Write = (fd: number, bytes: Buffer, from: number, count: number) => number;
@@ -63,17 +65,91 @@ test.each([4, 1])('a short write (missing bytes: %i) is an error, and every proc
   expect(open(dir).refresh()).toEqual(['one', 'three']);
 });
 
-test('a snapshot that a full disk cuts short does not become a segment', () => {
+test('a snapshot that a full disk cuts short loses no record, and the state stays known', () => {
   const dir = tempDir();
   let full = true;
-  const isSnapshot = (bytes: Buffer): boolean => bytes.toString().startsWith('0 ');
+  const isSnapshot = (bytes: Buffer): boolean => bytes.toString().includes('#snapshot');
   const tearing = withWrite((fd, bytes, from, count) =>
     realWrite(fd, bytes, from, full && isSnapshot(bytes) ? count - 4 : count),
   );
   const log = open(dir, 1, { fs: tearing });
   expect(() => log.append('one')).toThrow(ShortWriteError);
+  expect(log.cached()).toEqual(['one']);
   full = false;
   for (const each of [log, open(dir)]) expect(each.refresh()).toEqual(['one']);
+});
+
+const sealed = (dir: string, ...records: string[]): void => {
+  const log = open(dir);
+  for (const record of records) log.append(record);
+  log.close();
+  fs.appendFileSync(join(dir, 'led.1.log'), '~\n#seal .\n');
+};
+
+test.each([
+  ['', 'that is empty'],
+  ['~', 'whose snapshot was torn after one byte'],
+  [snapshotFrame(['one', 'two']).slice(0, -1), 'whose snapshot lacks its line break'],
+  [snapshotFrame(['another']).replace('another', 'changed'), 'whose snapshot is damaged'],
+])('a segment %j, %s, gets its state from the segment before it', (start) => {
+  const dir = tempDir();
+  sealed(dir, 'one', 'two');
+  fs.writeFileSync(join(dir, 'led.2.log'), start);
+  const [log, other] = [open(dir), open(dir)];
+  expect(log.append('three')).toBe(3);
+  for (const each of [log, other, open(dir)]) expect(each.refresh()).toEqual(['one', 'two', 'three']);
+});
+
+test('of two snapshots in one segment, the first counts', () => {
+  const dir = tempDir();
+  sealed(dir, 'one');
+  const racing = withWrite((fd, bytes, from, count) => {
+    if (bytes.toString().includes('#snapshot')) open(dir).append('two');
+    return realWrite(fd, bytes, from, count);
+  });
+  for (const each of [open(dir, 1e9, { fs: racing }), open(dir, 1e9, { strict: true })])
+    expect(each.refresh()).toEqual(['one', 'two']);
+  expect(fs.readFileSync(join(dir, 'led.2.log'), 'utf8').match(/#snapshot/g)).toHaveLength(2);
+});
+
+test('a process that was stopped during two rotations of others continues with their state', () => {
+  const dir = tempDir();
+  const other = open(dir);
+  const stopped = open(dir);
+  sealed(dir, 'one');
+  let rotated = false;
+  const fsOfStopped: Partial<LogFs> = {
+    readdirSync: ((path: string) => {
+      const names = fs.readdirSync(path);
+      if (!rotated) {
+        rotated = true;
+        for (const number of [1, 2, 3]) {
+          other.append(`of ${number}`);
+          fs.appendFileSync(join(dir, `led.${number + 1}.log`), '~\n#seal .\n');
+        }
+        other.refresh();
+      }
+      return names;
+    }) as LogFs['readdirSync'],
+  };
+  stopped.close();
+  const late = open(dir, 1e9, { fs: { ...fs, ...fsOfStopped } });
+  for (const each of [late, other]) expect(each.refresh()).toEqual(['one', 'of 1', 'of 2', 'of 3']);
+});
+
+test('a segment whose state is lost is an error, not an endless loop', () => {
+  const dir = tempDir();
+  fs.writeFileSync(join(dir, 'led.2.log'), '');
+  expect(() => open(dir)).toThrow('led.2.log cannot be rotated');
+});
+
+test('a log that version 1.0 rotated keeps its state', () => {
+  const dir = tempDir();
+  const lines = ['one', 'two'].map((record) => `0 ${withChecksum(record)} .\n`);
+  fs.writeFileSync(join(dir, 'led.3.log'), lines.join(''));
+  const log = open(dir, 1, { strict: true });
+  expect(log.append('three')).toBe(3);
+  for (const each of [log, open(dir)]) expect(each.refresh()).toEqual(['one', 'two', 'three']);
 });
 
 test('a log whose first write was torn after one byte can be used, even if it is strict', () => {
@@ -131,17 +207,49 @@ test('a rotation keeps the state and only the last two segments, which are priva
   for (const name of fs.readdirSync(dir)) expect(fs.statSync(join(dir, name)).mode & 0o777).toBe(0o600);
 });
 
-test.each([false, true])('a log whose directory was removed joins the new log in its place (strict: %s)', (strict) => {
-  const dir = join(tempDir(), 'logs');
-  const [reading, writing] = [open(dir, 1e9, { strict }), open(dir, 1e9, { strict })];
-  writing.append('old');
-  expect(reading.refresh()).toEqual(['old']);
-  fs.rmSync(dir, { recursive: true });
-  expect(writing.append('first')).toBe(1);
-  const other = open(dir, 1e9, { strict });
-  other.append('second');
-  for (const log of [reading, writing, other]) expect(log.refresh()).toEqual(['first', 'second']);
-  for (const log of [reading, writing, other]) log.close();
+test.each<[string, (dir: string) => void]>([
+  ['removed', (dir) => fs.rmSync(dir, { recursive: true })],
+  ['renamed', (dir) => fs.renameSync(dir, `${dir}.old`)],
+  [
+    'removed while its file has a second name',
+    (dir) => {
+      fs.linkSync(join(dir, 'led.1.log'), `${dir}.link`);
+      fs.rmSync(dir, { recursive: true });
+    },
+  ],
+  [
+    'replaced',
+    (dir) => {
+      fs.renameSync(dir, `${dir}.old`);
+      open(dir).close();
+    },
+  ],
+])('a log whose directory was %s joins the new log in its place', async (_how, change) => {
+  for (const strict of [false, true]) {
+    const dir = join(tempDir(), 'logs');
+    const clock = FakeClock.manual();
+    const [reading, writing] = [open(dir, 1e9, { strict, clock }), open(dir, 1e9, { strict, clock })];
+    writing.append('old');
+    expect(reading.refresh()).toEqual(['old']);
+    change(dir);
+    await clock.advance(CHECK_EVERY_MS);
+    expect(writing.append('first')).toBe(1);
+    const other = open(dir, 1e9, { strict });
+    other.append('second');
+    for (const log of [reading, writing, other]) expect(log.refresh()).toEqual(['first', 'second']);
+    for (const log of [reading, writing, other]) log.close();
+  }
+});
+
+test('a log checks whether its file is still in place at most once in 10 ms', async () => {
+  const clock = FakeClock.manual();
+  const statSync = vi.fn(fs.statSync);
+  const log = open(tempDir(), 1e9, { clock, fs: { ...fs, statSync } as LogFs });
+  for (let ms = 0; ms < 30; ms++) {
+    for (const record of numbered(5)) log.append(record);
+    await clock.advance(1);
+  }
+  expect(statSync).toHaveBeenCalledTimes(2);
 });
 
 test('a record written after a seal is moved to the next segment once', () => {
@@ -158,15 +266,11 @@ test('a record written after a seal is moved to the next segment once', () => {
   expect(log.refresh()).toEqual(['one', 'two']);
 });
 
-test.each([
-  ['', 'fs'],
-  [' without hard links', "{ ...fs, linkSync() { throw Object.assign(new Error(), { code: 'EPERM' }); } }"],
-])('five processes that each append 100 records during rotations lose no record%s', async (_title, fileSystem) => {
+test('five processes that each append 100 records during rotations lose no record', async () => {
   const dir = tempDir();
   const script = `
-    const fs = await import('node:fs');
     const { FileLog } = await import(${JSON.stringify(compile('src/shared-log/file-log.ts'))});
-    const log = new FileLog({ initial: () => [], apply: (s, r) => s.push(r), snapshot: (s) => s }, { dir: ${JSON.stringify(dir)}, name: 'led', rotateAtBytes: 4096, fs: ${fileSystem} });
+    const log = new FileLog({ initial: () => [], apply: (s, r) => s.push(r), snapshot: (s) => s }, { dir: ${JSON.stringify(dir)}, name: 'led', rotateAtBytes: 4096 });
     for (let i = 0; i < 100; i++) log.append(process.argv[1] + '-' + i);
   `;
   const args = ['--input-type=module', '-e', script];
@@ -196,23 +300,16 @@ test.runIf(process.getuid)('a log file that another user owns is an error', () =
   expect(() => open(tempDir(), 1e9, { fs: stub })).toThrow('is owned by another user');
 });
 
-test.each(['EISDIR', 'EPERM', 'ENOTSUP', 'ENOSYS'])(
-  'without hard links (%s), a process claims a log before it rotates the log',
-  (code) => {
-    const dir = tempDir();
-    const linkSync = (): void => {
-      throw Object.assign(new Error('no hard links'), { code });
-    };
-    const renameSync: typeof fs.renameSync = (from, to) => {
-      expect(fs.existsSync(`${to}.claim.tmp`)).toBe(true);
-      fs.renameSync(from, to);
-    };
-    const log = open(dir, 300, { fs: { ...fs, linkSync, renameSync } });
-    for (const record of numbered(100)) log.append(record);
-    expect(open(dir).refresh()).toEqual(numbered(100));
-    expect([segmentIn(dir) > 3, fs.readdirSync(dir).length]).toEqual([true, 2]);
-  },
-);
+test('a log rotates on a file system that has neither links nor renames', () => {
+  const none = (): never => {
+    throw Object.assign(new Error('operation not supported'), { code: 'ENOTSUP' });
+  };
+  const dir = tempDir();
+  const log = open(dir, 300, { fs: { ...fs, linkSync: none, renameSync: none, symlinkSync: none } });
+  for (const record of numbered(100)) log.append(record);
+  expect(open(dir).refresh()).toEqual(numbered(100));
+  expect([segmentIn(dir) > 3, fs.readdirSync(dir).length]).toEqual([true, 2]);
+});
 
 // A file system as on Windows and macOS: it finds a file under any spelling, and lists it under the first.
 function caseInsensitive(): LogFs {
@@ -223,7 +320,7 @@ function caseInsensitive(): LogFs {
   return {
     ...fs,
     openSync: (path, ...rest) => fs.openSync(actual(path), ...rest),
-    linkSync: (from, to) => fs.linkSync(actual(from), actual(to)),
+    statSync: ((path: string) => fs.statSync(actual(path))) as typeof fs.statSync,
     unlinkSync: (path) => fs.unlinkSync(actual(path)),
     existsSync: (path) => fs.existsSync(actual(path)),
   };

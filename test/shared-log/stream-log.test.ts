@@ -1,8 +1,8 @@
 // The stream log: writers on many machines reduce the same state through rotations, deletions and restarts.
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { withChecksum } from '../../src/shared-log/framing.ts';
 import type { LogFormat } from '../../src/shared-log/log.ts';
-import { withChecksum } from '../../src/shared-log/log.ts';
 import { ServerClock } from '../../src/shared-log/server-clock.ts';
 import { StateServer } from '../../src/shared-log/state-server.ts';
 import { parseStateUrl } from '../../src/shared-log/state-url.ts';

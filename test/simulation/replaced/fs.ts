@@ -42,12 +42,13 @@ const replaced = {
   readdirSync: (path: string) => fs.readdirSync(path).sort(),
 };
 
-// The seal of a log, the draft of its next segment, the link to it and the removal of old files.
+// The seal of a log, the creation of its next segment, the snapshot in it and the removal of old files.
 function isRotation(name: string, [target, data]: readonly unknown[]): boolean {
   const path = typeof target === 'number' ? (openFiles.get(target) ?? '') : String(target);
   if (!/\/(?:quota|imports)\//.test(path)) return false;
-  if (name === 'writeSync') return path.endsWith('.tmp') || String(data).includes('#seal');
-  return name === 'linkSync' || name === 'unlinkSync';
+  if (name === 'writeSync') return /#(?:seal|snapshot)/.test(String(data));
+  if (name === 'openSync') return (Number(data) & fs.constants.O_CREAT) !== 0;
+  return name === 'unlinkSync';
 }
 
 function dieNowAndThen(caller: SimulatedProcess): void {

@@ -1,0 +1,74 @@
+// How records are framed, so that a reader recognizes those that are torn, damaged, or from another program.
+//
+// A log file consists of these lines:
+//   ~                          the guard before each write: it ends a torn line and makes that line void
+//   ID CHECKSUM RECORD .       a record; its writer recognizes it by the ID
+//   #snapshot CHECKSUM JSON .  the state at the beginning of a segment: an array of records
+//   #seal .                    the end of a segment: all lines after it are void
+import { crc32 } from 'node:zlib';
+import { tryParseJson } from './log.ts';
+
+/** A line that was written completely. A checksum that does not match makes it `damaged`. */
+export type Line =
+  | { readonly is: 'record'; readonly id: string; readonly record: string }
+  /** `size`: that of the line, in characters. */
+  | { readonly is: 'snapshot'; readonly records: readonly string[]; readonly size: number }
+  | { readonly is: 'seal' }
+  | { readonly is: 'damaged' };
+
+const GUARD = '~';
+// Ends every line but the guard; a line without it is torn.
+const SUFFIX = ' .';
+const SNAPSHOT_ID = '#snapshot';
+/** Each of these texts begins a file of a log; version 1.0 began later segments with a record of the ID 0. */
+export const FILE_STARTS: readonly string[] = [`${GUARD}\n`, `${GUARD}${GUARD}`, '0 '];
+
+/** @param record a single line */
+export function withChecksum(record: string): string {
+  return `${crc32(record).toString(36)} ${record}`;
+}
+
+/** @returns undefined for a damaged record, or one that petstore did not write */
+export function withoutChecksum(text: string): string | undefined {
+  const record = text.slice(text.indexOf(' ') + 1);
+  return withChecksum(record) === text ? record : undefined;
+}
+
+/** The records of a state as one record. */
+export function encodeSnapshot(records: Iterable<string>): string {
+  return JSON.stringify([...records]);
+}
+
+/** @returns undefined for anything but an encoded snapshot */
+export function decodeSnapshot(record: string): readonly string[] | undefined {
+  const records = tryParseJson(record);
+  return Array.isArray(records) && records.every((one) => typeof one === 'string') ? records : undefined;
+}
+
+// All of a frame is one write, so no other process can write between the guard and the line.
+const frame = (line: string): string => `${GUARD}\n${line}${SUFFIX}\n`;
+
+export const SEAL_FRAME = frame('#seal');
+
+/** @param id without spaces; it must not begin with `#` */
+export function recordFrame(id: string, record: string): string {
+  return frame(`${id} ${withChecksum(record)}`);
+}
+
+export function snapshotFrame(records: Iterable<string>): string {
+  return recordFrame(SNAPSHOT_ID, encodeSnapshot(records));
+}
+
+/** @returns undefined for a line without meaning: a guard, or a torn line */
+export function parseLine(line: string): Line | undefined {
+  if (!line.endsWith(SUFFIX)) return undefined;
+  const text = line.slice(0, -SUFFIX.length);
+  if (text === '#seal') return { is: 'seal' };
+  const space = text.indexOf(' ');
+  const id = text.slice(0, space);
+  const record = withoutChecksum(text.slice(space + 1));
+  if (record === undefined) return { is: 'damaged' };
+  if (id !== SNAPSHOT_ID) return { is: 'record', id, record };
+  const records = decodeSnapshot(record);
+  return records ? { is: 'snapshot', records, size: line.length } : { is: 'damaged' };
+}

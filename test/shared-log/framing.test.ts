@@ -1,0 +1,76 @@
+// The lines of a log file: whatever is torn, damaged or from another program is never read as a record.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  decodeSnapshot,
+  encodeSnapshot,
+  FILE_STARTS,
+  parseLine,
+  recordFrame,
+  SEAL_FRAME,
+  snapshotFrame,
+  withChecksum,
+  withoutChecksum,
+} from '../../src/shared-log/framing.ts';
+
+const meaning = (text: string) => text.split('\n').flatMap((line) => parseLine(line) ?? []);
+const record = fc.string().map((text) => text.replaceAll('\n', ' '));
+const ID = '5f0a1b2c3d4e1z';
+
+test('a frame is read as what was written: a record with its ID, a snapshot with its size, or a seal', () => {
+  fc.assert(
+    fc.property(record, fc.array(record), (one, records) => {
+      const snapshot = snapshotFrame(records);
+      expect(meaning(recordFrame(ID, one) + snapshot + SEAL_FRAME)).toEqual([
+        { is: 'record', id: ID, record: one },
+        { is: 'snapshot', records, size: snapshot.length - '~\n\n'.length },
+        { is: 'seal' },
+      ]);
+    }),
+  );
+});
+
+test.each([
+  ['record', recordFrame(ID, '{"a":"b . c"}')],
+  ['snapshot', snapshotFrame(['a . ', 'b'])],
+  ['seal', SEAL_FRAME],
+])('a %s that was torn anywhere is void, and does not damage the frame after it', (_what, frame) => {
+  const next = recordFrame(ID, 'next');
+  for (let length = 0; length < frame.length; length++)
+    expect(meaning(frame.slice(0, length) + next)).toEqual([{ is: 'record', id: ID, record: 'next' }]);
+});
+
+test.each([
+  ['a changed letter', recordFrame(ID, 'category').replace('gory', 'gary')],
+  ['a lost letter', recordFrame(ID, 'category').replace('gory', 'gor')],
+  ['a changed snapshot', snapshotFrame(['a']).replace('"a"', '"b"')],
+  ['a snapshot that is no list', recordFrame('#snapshot', '{}')],
+  ['a snapshot of other things than records', recordFrame('#snapshot', '[1]')],
+  ['a record without a checksum', '~\nID record .\n'],
+  ['a line without an ID', '~\nrecord .\n'],
+  ['an empty line', '~\n .\n'],
+])('%s is read as damage', (_what, text) => {
+  expect(meaning(text)).toEqual([{ is: 'damaged' }]);
+});
+
+test('every frame begins as a log file begins', () => {
+  for (const frame of [recordFrame(ID, 'a'), snapshotFrame([]), SEAL_FRAME])
+    expect(FILE_STARTS.some((start) => frame.startsWith(start))).toBe(true);
+});
+
+test('a checksum fits its own record only', () => {
+  expect(withoutChecksum(withChecksum('ab cd'))).toBe('ab cd');
+  for (const text of [
+    '',
+    'ab cd',
+    ` ${withChecksum('ab cd')}`,
+    `${withChecksum('ab cd')} `,
+    withChecksum('ab').slice(0, -1),
+  ])
+    expect(withoutChecksum(text)).toBeUndefined();
+});
+
+test('only an array of strings is a snapshot', () => {
+  expect(decodeSnapshot(encodeSnapshot(new Set(['a', '"b"'])))).toEqual(['a', '"b"']);
+  for (const text of ['', '[', '{}', 'null', '[null]', '"a"']) expect(decodeSnapshot(text)).toBeUndefined();
+});
