@@ -46,7 +46,7 @@ async function bundle(extension, input, how) {
     ...how,
     input,
     preserveEntrySignatures: 'strict',
-    transform: { target: 'node20.18', define: { __VERSION__: JSON.stringify(about.version) } },
+    transform: { target: 'node20.19', define: { __VERSION__: JSON.stringify(about.version) } },
   });
   await built.write({
     format: extension === 'cjs' ? 'cjs' : 'esm',

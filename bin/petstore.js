@@ -20,9 +20,9 @@ function crash(error) {
   if (given('--verbose', '-v')) process.stderr.write(`${error.stack}\n`);
 }
 
-const [major, minor, patch] = process.versions.node.split('.').map(Number);
-if (major < 20 || (major === 20 && (minor < 18 || (minor === 18 && patch < 1)))) {
-  fail(2, 'usage', `petstore requires Node.js 20.18.1 or newer; this is ${process.versions.node}`, 'update Node.js');
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  fail(2, 'usage', `petstore requires Node.js 20.19.0 or newer; this is ${process.versions.node}`, 'update Node.js');
 } else {
   try {
     require('../dist/main.cjs').ended.catch(crash);

@@ -90,9 +90,9 @@ test('on Windows, neither petstore nor a key command runs programs from the curr
   expect(service.requests.at(-1)?.headers.authorization).toBe('Bearer key-1');
 });
 
-test('Node.js 20.18.0 is rejected with an error that names the required version', async () => {
-  const preload = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.18.0'})";
-  const err = 'error: petstore requires Node.js 20.18.1 or newer; this is 20.18.0\nhint: update Node.js\n';
+test('Node.js 20.18.3 is rejected with an error that names the required version', async () => {
+  const preload = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.18.3'})";
+  const err = 'error: petstore requires Node.js 20.19.0 or newer; this is 20.18.3\nhint: update Node.js\n';
   const run = await petstore(place({ NODE_OPTIONS: `--import=${preload}` }), ['--version']);
   expect(run).toEqual({ code: 2, out: '', err });
 });

@@ -1,6 +1,6 @@
 // The installed package: content of the tarball, no dependencies, and a program that runs.
 import { execFile } from 'node:child_process';
-import { chmodSync, cpSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, cpSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
@@ -25,7 +25,7 @@ beforeAll(async () => {
   for (const name of ['README.md', 'LICENSE', 'CHANGELOG.md']) cpSync(join(project, name), join(source, name));
   // Installs what `npm pack` would pack.
   const options = ['--install-links', '--prefix', prefix, '--offline', '--no-audit', '--no-fund'];
-  await exec('npm', ['install', '--global', ...options, source]);
+  await exec('npm', ['install', '--global', '--ignore-scripts', ...options, source]);
 });
 
 test('the package is smaller than 2 MB, has no dependencies, and contains only documents, the program, its types, manual, licenses and SBOM', () => {
@@ -53,8 +53,8 @@ test('the package is smaller than 2 MB, has no dependencies, and contains only d
 test('package.json is packed as it is, without dependencies or install scripts', () => {
   expect(textOf('package.json')).toBe(readFileSync(join(project, 'package.json'), 'utf8'));
   const { scripts, dependencies } = JSON.parse(textOf('package.json'));
-  expect([dependencies, scripts.prepack]).toEqual([undefined, 'npm run build']);
-  for (const name of ['preinstall', 'install', 'postinstall', 'prepublish', 'prepare', 'postpack'])
+  expect([dependencies, scripts.prepare]).toEqual([undefined, 'node build.mjs']);
+  for (const name of ['preinstall', 'install', 'postinstall', 'prepublish', 'postpack'])
     expect(scripts).not.toHaveProperty(name);
 });
 
@@ -93,4 +93,16 @@ test('petstore creates and lists categories from a read-only global installation
     (await exec(join(prefix, 'bin', 'petstore'), ['-p', 'sandbox', 'categories', ...args], { env: at.env })).stdout;
   await categories('create', '--name', 'dog');
   expect(JSON.parse(await categories('list', '--json'))).toEqual([{ id: 1, name: 'dog' }]);
+});
+
+test('in a clone without a build, `npm run demo` lists its category, and the sandbox of the user stays empty', async () => {
+  const clone = join(root, 'clone');
+  for (const name of ['bin', 'scripts', 'src', 'build.mjs', 'package.json'])
+    cpSync(join(project, name), join(clone, name), { recursive: true });
+  symlinkSync(join(project, 'node_modules'), join(clone, 'node_modules'), 'junction');
+  const { PATH = '', HOME = '' } = at.env;
+  const demo = await exec('npm', ['run', '--silent', 'demo'], { cwd: clone, env: { PATH, HOME } });
+  expect(demo.stdout).toContain(' 1  dog   Canis familiaris\n');
+  const list = [join(clone, 'bin', 'petstore.js'), 'categories', 'list', '--json', '-p', 'sandbox'];
+  expect((await exec(process.execPath, list, { env: { PATH, HOME } })).stdout).toBe('[]\n');
 });
