@@ -11,12 +11,15 @@ import { PetstoreError, toPetstoreError } from './errors.ts';
 import { HttpClient } from './http/http-client.ts';
 import { createTransport } from './http/transport.ts';
 import type { HttpClientOptions, HttpRequest } from './http/types.ts';
-import { Ledger } from './rate-limit/ledger.ts';
+import type { KeyState } from './rate-limit/key-state.ts';
+import { ledgerFormat } from './rate-limit/ledger-format.ts';
+import { ledgerName, openMachineLedger } from './rate-limit/machine-ledger.ts';
 import type { Quota, QuotaWindow } from './rate-limit/quota.ts';
 import { inMemoryUrls } from './sandbox/in-memory.ts';
 import { checkOptions, checkPath } from './settings/check-options.ts';
 import { checkBaseUrl, checkKey } from './settings/credential-rules.ts';
 import { stateDir } from './settings/paths.ts';
+import { MemoryLog } from './shared-log/log.ts';
 import type { StateServer } from './shared-log/state-server.ts';
 import { parseStateUrl } from './shared-log/state-url.ts';
 import { toPlainJson } from './text/json.ts';
@@ -132,10 +135,12 @@ function openService(
   how: HttpOptions,
 ) {
   const clock = systemClock;
-  const own = { baseUrl: url, key, clock, onWarning, stateDir: ledgerDir(given.stateDir, url) };
+  const dir = ledgerDir(given.stateDir, url);
+  const openMemory = () => sharedMemory(ledgerName({ baseUrl: url, key }));
+  const own = { baseUrl: url, key, clock, onWarning, stateDir: dir, openMemory };
   const connection = given.stateUrl ? parseStateUrl(given.stateUrl, given.statePassword, 'stateUrl') : undefined;
   // The first call loads the code for the state server; until then, an empty ledger reports that nothing is known.
-  let ledger = new Ledger(connection ? { ...own, stateDir: IN_MEMORY } : own);
+  let ledger = openMachineLedger(connection ? { ...own, stateDir: IN_MEMORY, openMemory: undefined } : own);
   let server: StateServer | undefined;
   let opened: Promise<HttpClient> | undefined;
   const open = async (): Promise<HttpClient> => {
@@ -159,6 +164,17 @@ function openService(
       server?.close();
     },
   };
+}
+
+/** The rate limits in memory: the clients of a key share one until the last of them is closed. */
+const memories = new Map<string, { readonly log: MemoryLog<KeyState>; users: number }>();
+
+function sharedMemory(name: string): MemoryLog<KeyState> {
+  const leave = (): void => void (--shared.users === 0 && memories.delete(name));
+  const shared = memories.get(name) ?? { log: new MemoryLog<KeyState>(ledgerFormat, [], leave), users: 0 };
+  shared.users++;
+  memories.set(name, shared);
+  return shared.log;
 }
 
 const IN_MEMORY = null;

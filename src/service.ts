@@ -4,8 +4,9 @@ import type { Api } from './api/categories.ts';
 import type { HttpClient } from './http/http-client.ts';
 import type { HttpClientOptions } from './http/types.ts';
 import { initialState } from './rate-limit/key-state.ts';
-import type { LedgerOptions } from './rate-limit/ledger.ts';
-import { Ledger } from './rate-limit/ledger.ts';
+import type { Ledger } from './rate-limit/ledger.ts';
+import type { MachineOptions } from './rate-limit/machine-ledger.ts';
+import { openMachineLedger } from './rate-limit/machine-ledger.ts';
 import type { Quota } from './rate-limit/quota.ts';
 import { quotaOf } from './rate-limit/quota.ts';
 import type { StateServer } from './shared-log/state-server.ts';
@@ -17,7 +18,7 @@ interface Endpoint {
   close?(): Promise<void>;
 }
 
-type LedgerPlace = Pick<LedgerOptions, 'baseUrl' | 'key' | 'clock' | 'stateDir' | 'onWarning'>;
+type LedgerPlace = Pick<MachineOptions, 'baseUrl' | 'key' | 'clock' | 'stateDir' | 'openMemory' | 'onWarning'>;
 
 export interface ServiceOptions extends LedgerPlace, Omit<HttpClientOptions, 'ledger' | 'transport'> {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -62,7 +63,7 @@ export class Service {
 
   /** The rate limit as of the last response. With a state server, nothing is known before the ledger is opened. */
   quota(): Quota {
-    if (!this.#options.stateServer) this.#openedLedger ??= new Ledger(this.#options);
+    if (!this.#options.stateServer) this.#openedLedger ??= openMachineLedger(this.#options);
     return this.#openedLedger?.quota() ?? { ...quotaOf(initialState(), 0), shared: false, stateServer: null };
   }
 
@@ -96,9 +97,9 @@ export class Service {
 }
 
 async function openLedger(place: LedgerPlace, server: StateServer | undefined): Promise<Ledger> {
-  const { baseUrl, key, clock, stateDir, onWarning } = place;
-  const own = { baseUrl, key, clock, stateDir, onWarning };
-  if (!server) return new Ledger(own);
+  const { baseUrl, key, clock, stateDir, openMemory, onWarning } = place;
+  const own = { baseUrl, key, clock, stateDir, openMemory, onWarning };
+  if (!server) return openMachineLedger(own);
   const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');
   return openSharedLedger(server, own);
 }

@@ -1,34 +1,57 @@
 // The ledger of one key (docs/rate-limits.md): grants tickets and records responses in a log that all its processes share.
 import { randomBytes } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import type { Place, RecordAt } from '../shared-log/failover-log.ts';
+import { FailoverLog } from '../shared-log/failover-log.ts';
 import type { ProcessRef } from '../shared-log/process-liveness.ts';
 import { currentProcess, livenessOf } from '../shared-log/process-liveness.ts';
 import type { Admission, Denied } from './admission.ts';
 import { admit, isStillGranted, PENDING } from './admission.ts';
-import type { LedgerLogOptions } from './ledger-log.ts';
-import { LedgerLog } from './ledger-log.ts';
-import type { RateLimitReading } from './ledger-record.ts';
+import type { KeyState } from './key-state.ts';
+import { activeBlock } from './key-state.ts';
+import type { LedgerEvent, RateLimitReading } from './ledger-record.ts';
+import { isAhead, reduce } from './policy.ts';
 import type { Quota } from './quota.ts';
 import { quotaOf } from './quota.ts';
 import { RULES } from './rules.ts';
 
 export type TicketResult = { readonly granted: true; readonly ticket: string } | Denied;
 
-export interface LedgerOptions extends LedgerLogOptions {
+/** A place for the log of a ledger, and how `quota` shows it. */
+export interface LedgerPlace extends Place<KeyState>, Pick<Quota, 'shared' | 'stateServer'> {}
+
+export interface LedgerOptions {
+  /** In order of preference; the last one never fails. */
+  readonly places: readonly LedgerPlace[];
+  readonly clock: Clock;
+  /** Called once for each place that fails. */
+  readonly onWarning?: ((text: string) => void) | undefined;
   /** Injected in tests. */
   readonly liveness?: { readonly self: ProcessRef; readonly livenessOf: typeof livenessOf };
 }
 
-/** The ledger of a key: on the server if one is given, otherwise on this machine. Its times are those of this machine's clock. */
+/** Its times are those of this machine's clock. */
 export class Ledger {
   readonly #options: LedgerOptions;
-  readonly #log: LedgerLog;
+  readonly #log: FailoverLog<KeyState, LedgerPlace>;
   readonly #liveness: NonNullable<LedgerOptions['liveness']>;
+  /** Events whose records are on their way to a server. */
+  readonly #unwritten = new Map<Promise<void>, LedgerEvent>();
+  #isClosing = false;
 
-  /** Never throws: if this machine's log cannot be used, the ledger is kept in memory. */
   constructor(options: LedgerOptions) {
+    const { places, clock, onWarning, liveness } = options;
     this.#options = options;
-    this.#log = new LedgerLog(options);
-    this.#liveness = options.liveness ?? { self: currentProcess(), livenessOf };
+    this.#liveness = liveness ?? { self: currentProcess(), livenessOf };
+    this.#log = new FailoverLog({
+      places,
+      clock,
+      noEffect: recordOf({ kind: 'unsent', id: '' }),
+      onFailure: ({ stateServer }, warning) => {
+        if (!this.#isClosing || stateServer === null) onWarning?.(warning);
+      },
+      onSwitch: (before, now) => this.#copyBlock(before, now),
+    });
   }
 
   /**
@@ -37,15 +60,15 @@ export class Ledger {
    * @throws PetstoreError `usage` or `storage` if the state server rejects the configuration
    */
   async acquire(timeoutMs: number): Promise<TicketResult> {
-    this.#log.tryServer();
-    if (!this.#admit().granted) await this.#log.refresh();
+    this.#log.retry();
+    if (!this.#admit().granted) await this.refresh();
     // A denied request leaves no record, so the log does not grow while processes wait.
     if (this.#admit().granted) {
       const ticket = randomBytes(9).toString('base64url');
       const leaseMs = timeoutMs + RULES.leaseMarginMs;
-      await this.#log.append({ kind: 'ticket', id: ticket, holder: this.#liveness.self, leaseMs });
+      await this.#log.append(recordOf({ kind: 'ticket', id: ticket, holder: this.#liveness.self, leaseMs }));
       // The ticket is missing if the record of another process came first.
-      if (ticket in this.#log.cached().tickets) return { granted: true, ticket };
+      if (ticket in this.#state.tickets) return { granted: true, ticket };
     }
     this.#closeDeadTickets();
     const admission = this.#admit();
@@ -55,51 +78,107 @@ export class Ledger {
   /** The last check before the first byte: false after a 429 to another request, or once the ticket is overdue. */
   isStillGranted(ticket: string): boolean {
     const state = this.#log.freshState();
-    return state !== undefined && isStillGranted(state, ticket, this.#log.now);
+    return state !== undefined && isStillGranted(this.#withUnwritten(state), ticket, this.#log.now);
   }
 
   observe(ticket: string, reading: RateLimitReading): void {
     const jitterDraw = Math.floor(this.#options.clock.random() * 1000);
-    this.#log.appendInBackground({ kind: 'response', id: ticket, reading, jitterDraw });
+    this.#record({ kind: 'response', id: ticket, reading, jitterDraw });
   }
 
   /** Closes a ticket without a response: `unsent` gives it back. */
   release(ticket: string, how: 'unsent' | 'lost'): void {
-    this.#log.appendInBackground({ kind: how, id: ticket });
+    this.#record({ kind: how, id: ticket });
   }
 
   quota(): Quota {
-    this.#log.adjustToClock();
-    const { now, clockOffsetMs, isShared: shared, serverInUse } = this.#log;
-    const quota = quotaOf(this.#log.freshState() ?? this.#log.cached(), now, clockOffsetMs);
-    return { ...quota, shared, stateServer: serverInUse?.server.name ?? null };
+    this.#adjustToClock();
+    const state = this.#withUnwritten(this.#log.freshState() ?? this.#log.cached());
+    const { now, clockOffsetMs, place } = this.#log;
+    return { ...quotaOf(state, now, clockOffsetMs), shared: place.shared, stateServer: place.stateServer };
   }
 
-  /** Brings `quota` up to date. */
+  /**
+   * Brings `quota` up to date; the log then has this process's records.
+   * @throws PetstoreError `usage` or `storage` if the state server rejects the configuration
+   */
   async refresh(): Promise<void> {
-    await this.#log.refresh();
+    await Promise.all([this.#log.refresh(), this.#written()]);
   }
 
-  /** Drops everything learned from responses, blocks included. */
+  /** Drops everything learned from responses, blocks included. Throws as `refresh` does. */
   async forget(): Promise<void> {
-    await this.#log.append({ kind: 'forget' });
+    await this.#log.append(recordOf({ kind: 'forget' }));
   }
 
-  /** Writes pending records. */
+  /** Writes what the log does not have yet, and a block to a server that is available again; reports no later outage. */
   async close(): Promise<void> {
-    await this.#log.finish();
+    this.#isClosing = true;
+    await this.#written();
+    if (activeBlock(this.#state, this.#log.now)) await this.#log.returnToServer();
+    await this.#written();
+    this.#log.close();
+  }
+
+  get #state(): KeyState {
+    return this.#withUnwritten(this.#log.cached());
+  }
+
+  // An event counts before the server has its record: a 429 among them voids tickets.
+  #withUnwritten(state: KeyState): KeyState {
+    if (this.#unwritten.size === 0) return state;
+    const copy = { ...state, tickets: { ...state.tickets } };
+    for (const event of this.#unwritten.values()) reduce(copy, { ...event, at: this.#log.now });
+    return copy;
+  }
+
+  // Writes to a file before this returns, and to a server in the background.
+  #record(event: LedgerEvent): void {
+    const writing = this.#log.append(recordOf(event));
+    if (!(writing instanceof Promise)) return;
+    const forgetEvent = (): void => void this.#unwritten.delete(written);
+    // The next ticket request reports that the server rejects the configuration.
+    const written: Promise<void> = writing.then(forgetEvent, forgetEvent);
+    this.#unwritten.set(written, event);
+  }
+
+  async #written(): Promise<void> {
+    await Promise.all(this.#unwritten.keys());
   }
 
   #admit(): Admission {
-    this.#log.adjustToClock();
+    this.#adjustToClock();
     const { now, clockOffsetMs } = this.#log;
-    const admission = admit(this.#log.cached(), now);
+    const admission = admit(this.#state, now);
     return 'until' in admission ? { ...admission, until: admission.until - clockOffsetMs } : admission;
+  }
+
+  // Forgets records that are in the future because a clock was set back.
+  #adjustToClock(): void {
+    if (isAhead(this.#state, this.#log.now)) this.#record({ kind: 'clock' });
+  }
+
+  // Adds the rest of a block of another log, whose time is `now`, to the log in use, as a refusal that states this wait.
+  #copyBlock({ block, time }: KeyState, now: number): void {
+    // If the clock was set back, the time of the last record bounds the rest.
+    const waitMs = (block?.until ?? 0) - Math.max(now, time);
+    const knownMs = (this.#state.block?.until ?? 0) - this.#log.now;
+    if (!block || waitMs <= Math.max(0, knownMs)) return;
+    this.#record({
+      kind: 'response',
+      id: '',
+      reading: { status: 429, refused: true, waitMs, waitFrom: block.reason },
+      jitterDraw: 0,
+    });
   }
 
   // Otherwise, other processes would wait 5 s for them; whether a process on another host is dead is unknown.
   #closeDeadTickets(): void {
-    for (const [id, { holder }] of Object.entries(this.#log.cached().tickets))
+    for (const [id, { holder }] of Object.entries(this.#state.tickets))
       if (this.#liveness.livenessOf(holder) === 'dead') this.release(id, 'lost');
   }
+}
+
+function recordOf(event: LedgerEvent): RecordAt {
+  return (at) => JSON.stringify({ ...event, at });
 }

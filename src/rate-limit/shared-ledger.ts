@@ -1,11 +1,12 @@
-// The ledger of several machines, in a log on the state server (docs/fleet.md).
+// The ledger of several machines: on the state server (docs/fleet.md), otherwise on this machine.
 import { RETENTION_MS } from '../settings/mkdirp.ts';
 import type { StateServer } from '../shared-log/state-server.ts';
 import { StreamLog } from '../shared-log/stream-log.ts';
-import type { LedgerOptions } from './ledger.ts';
+import type { LedgerPlace } from './ledger.ts';
 import { Ledger } from './ledger.ts';
 import { ledgerFormat } from './ledger-format.ts';
-import { ledgerName } from './machine-log.ts';
+import type { MachineOptions } from './machine-ledger.ts';
+import { ledgerName, machinePlaces } from './machine-ledger.ts';
 import { LEDGER_VERSION } from './rules.ts';
 
 const ROTATE_AT = 200;
@@ -13,8 +14,23 @@ const ROTATE_AT = 200;
 const FRESH_MS = 1500;
 
 /** The caller closes `server` after the ledger. */
-export function openSharedLedger(server: StateServer, options: Omit<LedgerOptions, 'openServerLog'>): Ledger {
+export function openSharedLedger(server: StateServer, options: MachineOptions): Ledger {
+  return new Ledger({ ...options, places: [serverPlace(server, options), ...machinePlaces(options)] });
+}
+
+function serverPlace(server: StateServer, options: MachineOptions): LedgerPlace {
+  const { clock, stateDir } = options;
   const key = `petstore:{${ledgerName(options)}}:ledger-${LEDGER_VERSION}`;
-  const place = { server, key, clock: options.clock, ttlMs: RETENTION_MS, rotateAt: ROTATE_AT, freshMs: FRESH_MS };
-  return new Ledger({ ...options, openServerLog: (onReset) => new StreamLog(ledgerFormat, { ...place, onReset }) });
+  const log = { server, key, clock, ttlMs: RETENTION_MS, rotateAt: ROTATE_AT, freshMs: FRESH_MS };
+  const scope = stateDir === null ? 'not shared with other processes' : 'shared only on this machine';
+  return {
+    mayRecover: true,
+    shared: true,
+    stateServer: server.name,
+    open: (onReset) => new StreamLog(ledgerFormat, { ...log, onReset }),
+    warningOf(error) {
+      if (!server.isOutage(error)) throw server.toPetstoreError(error);
+      return `cannot use state server ${server.name} (${error.message}); the rate limit is ${scope}`;
+    },
+  };
 }

@@ -27,6 +27,8 @@ export interface LogFormat<State, Result = void> {
 
 /** Only StreamLog is asynchronous, and rejects with StateServerError; FileLog throws file system errors. */
 export interface Log<State> {
+  /** The clock of the log's server minus ours, in milliseconds; undefined if there is no server. */
+  readonly clockOffsetMs?: number;
   /** The state as last read; the log is not read again. */
   cached(): State;
   /** The latest state known without asking a server; a file is read again. Undefined if the state is too old. */
@@ -39,13 +41,18 @@ export interface Log<State> {
 
 /** A log in the memory of one process, used if no file is wanted or none can be written. */
 export class MemoryLog<State, Result = void> implements Log<State> {
+  readonly close: () => void;
   readonly #format: LogFormat<State, Result>;
   readonly #state: State;
 
-  /** @param records the first records, for example the snapshot of another log */
-  constructor(format: LogFormat<State, Result>, records: Iterable<string> = []) {
+  /**
+   * @param records the first records, for example the snapshot of another log
+   * @param onClose called by `close`, for a log that several owners share
+   */
+  constructor(format: LogFormat<State, Result>, records: Iterable<string> = [], onClose = (): void => undefined) {
     this.#format = format;
     this.#state = format.initial();
+    this.close = onClose;
     for (const record of records) this.append(record);
   }
 
@@ -64,6 +71,4 @@ export class MemoryLog<State, Result = void> implements Log<State> {
   append(record: string): Result {
     return this.#format.apply(this.#state, record);
   }
-
-  close(): void {}
 }

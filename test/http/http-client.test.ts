@@ -4,7 +4,8 @@ import { PetstoreError } from '../../src/errors.ts';
 import { HttpClient } from '../../src/http/http-client.ts';
 import type { HttpRequest, HttpWait, RequestLimits, Transport } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
-import { Ledger } from '../../src/rate-limit/ledger.ts';
+import type { Ledger } from '../../src/rate-limit/ledger.ts';
+import { openMachineLedger } from '../../src/rate-limit/machine-ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -26,7 +27,7 @@ function scripted(steps: readonly Step[], options: Partial<RequestLimits> & { di
   const { maxWaitMs = 120_000, maxRetries = 4, dir = tempDir(), clock = new FakeClock(undefined, () => 0) } = options;
   const sentAt: number[] = [];
   const waits: (HttpWait | undefined)[] = [];
-  const open = (): Ledger => new Ledger({ stateDir: dir, baseUrl: 'test', key: 'test-key', clock });
+  const open = (): Ledger => openMachineLedger({ stateDir: dir, baseUrl: 'test', key: 'test-key', clock });
   const ledger = open();
   const transport: Transport = {
     close: async () => undefined,

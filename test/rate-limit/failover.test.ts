@@ -1,4 +1,6 @@
 // The ledger on a state server: machines share tickets, windows and blocks, and continue alone while it is unavailable.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect } from 'vitest';
 import type { Ledger } from '../../src/rate-limit/ledger.ts';
@@ -56,10 +58,9 @@ class Machine {
   readonly warnings: string[] = [];
   readonly outages: string[] = [];
   readonly ledger: Ledger;
-  readonly stateDir = tempDir();
   readonly server: CountingServer;
 
-  constructor(skew = 0) {
+  constructor(skew = 0, stateDir = tempDir()) {
     this.clock = new MachineClock(Date.now() + skew, () => 0);
     const { clock, warnings, outages } = this;
     const own = { baseUrl: 'https://pets.example/v1', key: 'a-key', clock };
@@ -67,13 +68,13 @@ class Machine {
     const onOutage = (text: string): void => void outages.push(text);
     const connection = parseStateUrl(server.url, undefined, 'X');
     this.server = new CountingServer({ connection, clock, onOutage, timeoutMs: 10_000 });
-    this.ledger = openSharedLedger(this.server, { ...own, onWarning, stateDir: this.stateDir });
+    this.ledger = openSharedLedger(this.server, { ...own, onWarning, stateDir });
     open.push(this);
   }
 
   /** A machine that has seen a response with `remaining` requests left. */
-  static async with(remaining: number): Promise<Machine> {
-    const machine = new Machine();
+  static async with(remaining: number, skew = 0, stateDir = tempDir()): Promise<Machine> {
+    const machine = new Machine(skew, stateDir);
     machine.see(await machine.take(), remaining);
     await machine.ledger.refresh();
     return machine;
@@ -122,6 +123,13 @@ class Machine {
   get blockedMs(): number {
     return (this.ledger.quota().blocked?.until ?? 0) - this.clock.at;
   }
+}
+
+/** A state directory whose parent is a file. */
+function unusable(): string {
+  const file = join(tempDir(), 'file');
+  writeFileSync(file, '');
+  return join(file, 'state');
 }
 
 const BLOCKED = { granted: false, reason: 'blocked' };
@@ -308,15 +316,42 @@ withServer(
   },
 );
 
-withServer('an outage that begins while the ledger is closed causes no warning', async () => {
-  const machine = await Machine.with(3);
-  const ticket = await machine.take();
-  await server.kill();
-  const closing = machine.ledger.close();
-  machine.see(ticket, 2);
-  await machine.outlasting(closing);
-  expect(machine.warnings).toEqual([]);
-});
+withServer(
+  'a machine that can use neither the server nor its file continues in memory, and keeps a block',
+  async () => {
+    const machine = await Machine.with(3, 3_600_000, unusable());
+    const [first, second] = [await machine.take(), await machine.take()];
+    see429(machine, first);
+    await machine.ledger.refresh();
+    await server.kill();
+    expect(await machine.outlasting(machine.ledger.acquire(30_000))).toMatchObject(BLOCKED);
+    expect(machine.blockedMs).toBeGreaterThan(590_000);
+    expect(machine.blockedMs).toBeLessThan(660_000);
+    expect(machine.ledger.isStillGranted(second)).toBe(false);
+    // Only the block is copied: other times are those of the server's clock.
+    expect(machine.ledger.quota()).toMatchObject({ shared: false, stateServer: null, remaining: null, inFlight: 0 });
+    expect(machine.warnings).toEqual([
+      expect.stringContaining('the rate limit is shared only on this machine'),
+      expect.stringContaining('the rate limit is not shared with other processes'),
+    ]);
+  },
+);
+
+withServer.each([
+  ['a usable file', tempDir, []],
+  ['an unusable file', unusable, [expect.stringMatching(/^cannot write to /)]],
+])(
+  'an outage that begins while the ledger is closed causes no warning about the server (%s)',
+  async (_, dir, warnings) => {
+    const machine = await Machine.with(3, 0, dir());
+    const ticket = await machine.take();
+    await server.kill();
+    const closing = machine.ledger.close();
+    machine.see(ticket, 2);
+    await machine.outlasting(closing);
+    expect(machine.warnings).toEqual(warnings);
+  },
+);
 
 // A server that responds to reads but rejects writes.
 withServer('a server that is out of memory is left after 5 s with one warning', async () => {

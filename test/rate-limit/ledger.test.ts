@@ -5,10 +5,10 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
-import type { LedgerOptions } from '../../src/rate-limit/ledger.ts';
-import { Ledger } from '../../src/rate-limit/ledger.ts';
+import type { Ledger } from '../../src/rate-limit/ledger.ts';
 import type { RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
-import { ledgerName } from '../../src/rate-limit/machine-log.ts';
+import type { MachineOptions } from '../../src/rate-limit/machine-ledger.ts';
+import { ledgerName, openMachineLedger } from '../../src/rate-limit/machine-ledger.ts';
 import type { LogFs } from '../../src/shared-log/segments.ts';
 import { hasModes } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
@@ -28,10 +28,10 @@ class Machine {
   readonly dir = tempDir();
   readonly warnings: string[] = [];
 
-  open(more: Partial<LedgerOptions> = {}): Ledger {
+  open(more: Partial<MachineOptions> = {}): Ledger {
     const { dir, clock, warnings } = this;
     const onWarning = (text: string): void => void warnings.push(text);
-    return new Ledger({ stateDir: dir, baseUrl: BASE_URL, key: KEY, clock, onWarning, ...more });
+    return openMachineLedger({ stateDir: dir, baseUrl: BASE_URL, key: KEY, clock, onWarning, ...more });
   }
 
   /** Takes a ticket and reports its response, by default a success with 59 of 60 requests left. */

@@ -24,7 +24,7 @@ const LIMITS = {
     ['POLL_MS = 200;', 'POLL_MS = 2000;'],
   ],
   'src/http/ticket-queue.ts': [['MAX_POLL_MS = 100;', 'MAX_POLL_MS = 500;']],
-  'src/rate-limit/machine-log.ts': [['ROTATE_AT_BYTES = 48 * 1024;', 'ROTATE_AT_BYTES = 600;']],
+  'src/rate-limit/machine-ledger.ts': [['ROTATE_AT_BYTES = 48 * 1024;', 'ROTATE_AT_BYTES = 600;']],
   'src/rate-limit/shared-ledger.ts': [['ROTATE_AT = 200;', 'ROTATE_AT = 8;']],
 };
 const timer = (name) => [name, [replaced('timers'), name]];

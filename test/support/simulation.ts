@@ -5,7 +5,7 @@ import type { Clock } from '../../src/clock.ts';
 import { HttpClient } from '../../src/http/http-client.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
-import { Ledger } from '../../src/rate-limit/ledger.ts';
+import { openMachineLedger } from '../../src/rate-limit/machine-ledger.ts';
 import { seededRandom } from '../../src/sandbox/faults.ts';
 import { FakeClock } from './fake-clock.ts';
 import type { LimiterOptions, Verdict } from './limiter.ts';
@@ -103,7 +103,13 @@ export async function simulate(options: Simulation) {
     const self = { pid: 1000 + index, start: '1', host: machineOf(index) };
     const livenessOf = ({ pid, host }: typeof self) =>
       host === self.host && failed.get(pid - 1000) === 'killed' ? 'dead' : 'unknown';
-    const ledger = new Ledger({ stateDir: dir, baseUrl: 'test', key: 'key', clock, liveness: { self, livenessOf } });
+    const ledger = openMachineLedger({
+      stateDir: dir,
+      baseUrl: 'test',
+      key: 'key',
+      clock,
+      liveness: { self, livenessOf },
+    });
     const { signal } = new AbortController();
     return new HttpClient({ transport: transportOf(index), ledger, clock, signal, limits });
   };

@@ -1,0 +1,77 @@
+// The ledger of one machine: in a file that all its processes share, otherwise in the memory of this process.
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { isSystemError, PetstoreError, systemReason } from '../errors.ts';
+import { mkdirAndPrune } from '../settings/mkdirp.ts';
+import { FileLog } from '../shared-log/file-log.ts';
+import type { Log } from '../shared-log/log.ts';
+import { MemoryLog } from '../shared-log/log.ts';
+import type { LogFs } from '../shared-log/segments.ts';
+import type { KeyState } from './key-state.ts';
+import type { LedgerOptions, LedgerPlace } from './ledger.ts';
+import { Ledger } from './ledger.ts';
+import { ledgerFormat } from './ledger-format.ts';
+import { LEDGER_VERSION } from './rules.ts';
+
+export interface MachineOptions extends Omit<LedgerOptions, 'places'> {
+  /** The base URL, or the path of the sandbox's data; together with the key, it identifies the ledger. */
+  readonly baseUrl: string;
+  readonly key: string;
+  /** Undefined if there is no home directory; null keeps the ledger in memory. */
+  readonly stateDir: string | undefined | null;
+  /** Opens the log in memory if `stateDir` is null: by default one of its own, otherwise one that several ledgers share. */
+  readonly openMemory?: (() => Log<KeyState>) | undefined;
+  readonly fs?: LogFs;
+}
+
+// Keeps the file small, because every process reads all of it at the start.
+const ROTATE_AT_BYTES = 48 * 1024;
+const NOT_SHARED = 'the rate limit is not shared with other processes';
+
+/** Never throws: if the file cannot be used, the ledger is kept in memory. */
+export function openMachineLedger(options: MachineOptions): Ledger {
+  return new Ledger({ ...options, places: machinePlaces(options) });
+}
+
+/** The places of a ledger on this machine, in order. */
+export function machinePlaces(options: MachineOptions): readonly LedgerPlace[] {
+  const { stateDir, openMemory = () => new MemoryLog(ledgerFormat) } = options;
+  if (stateDir === null) return [memoryPlace(openMemory)];
+  const directory = stateDir ? join(stateDir, 'quota', ledgerName(options)) : undefined;
+  let file: FileLog<KeyState> | undefined;
+  const filePlace: LedgerPlace = {
+    mayRecover: false,
+    shared: true,
+    stateServer: null,
+    open() {
+      if (directory === undefined) throw new PetstoreError('storage', 'cannot determine the home directory');
+      file = openFile(directory, options.fs);
+      return file;
+    },
+    warningOf(error) {
+      if (!(error instanceof PetstoreError || isSystemError(error))) throw error;
+      const reason = systemReason(error);
+      return `${stateDir ? `cannot write to "${stateDir}" (${reason})` : reason}; ${NOT_SHARED}`;
+    },
+  };
+  // Continues with the last state of the file: a full disk does not end a block.
+  return [filePlace, memoryPlace(() => new MemoryLog(ledgerFormat, file && ledgerFormat.snapshot(file.cached())))];
+}
+
+function openFile(dir: string, fs: LogFs | undefined): FileLog<KeyState> {
+  // A rotating key has one ledger for each token.
+  mkdirAndPrune(dir);
+  return new FileLog(ledgerFormat, { dir, name: `ledger-${LEDGER_VERSION}`, rotateAtBytes: ROTATE_AT_BYTES, fs });
+}
+
+function memoryPlace(open: () => Log<KeyState>): LedgerPlace {
+  const warningOf = (error: unknown): never => {
+    throw error;
+  };
+  return { mayRecover: false, shared: false, stateServer: null, open, warningOf };
+}
+
+/** Names a key's ledger by a hash, which reveals neither the key nor the base URL. */
+export function ledgerName({ baseUrl, key }: Pick<MachineOptions, 'baseUrl' | 'key'>): string {
+  return createHash('sha256').update(`${baseUrl}\0${key}`).digest('hex').slice(0, 32);
+}
