@@ -9,7 +9,7 @@ import type { Environment } from '../context.ts';
 import type { ProfileStore } from './conf-store.ts';
 import type { KeyCommandContext } from './key-command.ts';
 import type { StoredProfile } from './store.ts';
-import { BUILT_IN_PROFILES, checkProfileExists, checkProfileName, DEFAULT_PROFILE, hasKey, SANDBOX } from './store.ts';
+import { checkProfileExists, checkProfileName, DEFAULT_PROFILE, hasKey, SANDBOX } from './store.ts';
 
 type UrlSource = 'environment' | 'stored' | 'sandbox';
 type KeySource = 'environment' | 'stored' | 'command' | 'sandbox';
@@ -121,26 +121,19 @@ export async function resolveCredentials(
 export interface SelectedProfile {
   readonly profile: string;
   readonly overrides: Overrides;
-  /** Not read if everything is overridden. */
+  /** What the profile has saved. */
   readonly stored?: StoredProfile | undefined;
 }
 
 /** @throws PetstoreError `usage` for an invalid or unknown profile, `storage` */
 export async function selectProfile(request: CredentialRequest, openStore: OpenStore): Promise<SelectedProfile> {
-  const profile = await usedProfile(request, openStore);
-  // Nothing is saved for the sandbox.
-  const isSaved = profile !== SANDBOX && !overridesAll(request);
-  return { profile, overrides: request, stored: isSaved ? (await openStore()).get(profile) : undefined };
-}
-
-/** The name of the profile of a command; throws as `selectProfile` does. */
-export async function usedProfile(request: CredentialRequest, openStore: OpenStore): Promise<string> {
-  const unnamed = async () => (overridesAll(request) ? DEFAULT_PROFILE : (await openStore()).active());
-  const profile = requestedProfile(request) ?? (await unnamed());
-  // Built-in profiles always exist; checking for one would load the store.
-  if (!BUILT_IN_PROFILES.includes(profile))
-    checkProfileExists(profile, (await openStore()).names(), request.profileVariable);
-  return profile;
+  const named = requestedProfile(request);
+  // The file is not opened if nothing in it is used.
+  if (overridesAll(request) || named === SANDBOX) return { profile: named ?? DEFAULT_PROFILE, overrides: request };
+  const store = await openStore();
+  const profile = named ?? store.active();
+  checkProfileExists(profile, store.names(), request.profileVariable);
+  return { profile, overrides: request, stored: store.get(profile) };
 }
 
 /** The profile that was named. @throws PetstoreError `usage` for an invalid name */

@@ -63,7 +63,7 @@ const NOT_FOUND = { status: 404, body: {} };
 
 type Row = [what: string, env: (url: string) => object, code: number, id: string, detail: string, hint: string];
 
-// `production` has the URL of the service and no key, and `staging` is damaged.
+// `production` has the URL of the service and no key.
 test.each<[...Row, response?: { readonly body: unknown; readonly status?: number }]>([
   ['a mistyped profile', named('stagin'), 2, 'profile', 'available profiles: "production"', 'did you mean "staging"?'],
   ['a closed port', () => at('http://127.0.0.1:9/v1'), 6, 'connection', 'refused (TCP)', 'check the host and port'],
@@ -76,14 +76,12 @@ test.each<[...Row, response?: { readonly body: unknown; readonly status?: number
   ['a saved wrong path', () => KEY, 4, 'connection', '404', LOGIN, NOT_FOUND],
   ['a list of something else', at, 7, 'connection', '', '', { body: [{ id: 'x' }] }],
   ['an empty key and a saved URL', () => ({ PETSTORE_API_KEY: '' }), 3, 'api_key', 'is empty', ''],
-  ['a damaged profile', named('staging'), 9, 'profile', 'profile-staging.json', ''],
   ['a sandbox without data', sandboxWithoutData, 9, 'state', '', 'set PETSTORE_STATE_DIR'],
   ['a closed state server', withState('redis://127.0.0.1:9'), 9, 'state_server', '', START],
   ['an HTTP server as state server', httpAsState, 9, 'state_server', '', 'correct PETSTORE_STATE_URL'],
 ])('doctor with %s reports one failed check', async (_what, env, exitCode, id, detail, hint, response) => {
   const { url } = await serving(() => response ?? LISTED);
-  const damaged = '{"key": "sk_secret_';
-  const dir = withConfig({ 'profile-production.json': JSON.stringify({ url }), 'profile-staging.json': damaged });
+  const dir = withConfig({ 'config.json': JSON.stringify({ profiles: { production: { url } } }) });
   const { code, out, err, failed, checks, of } = await doctor({ ...env(url) }, [], dir);
   expect([code, failed.map((check) => check.id)]).toEqual([exitCode, [id]]);
   expect(of(id)?.detail).toContain(detail);
@@ -92,6 +90,13 @@ test.each<[...Row, response?: { readonly body: unknown; readonly status?: number
   expect(error.message).toBe(`1 of ${checks.length} checks failed: ${of(id)?.label}`);
   if (response) expect(of('clock')?.status).toBe('ok');
   expect(out + err).not.toContain('sk_secret_');
+});
+
+test('doctor reports a damaged config file', async () => {
+  const { code, failed } = await doctor({}, [], withConfig({ 'config.json': '{"key": "sk_secret_' }));
+  const detail = expect.stringMatching(/config\.json" is damaged$/);
+  const hint = 'correct the file, or delete it and log in again';
+  expect([code, failed]).toEqual([9, [{ id: 'profile', label: 'Profile', status: 'failed', detail, hint }]]);
 });
 
 test('doctor reports unusable config and state directories once each, with their variables', async () => {
@@ -137,7 +142,7 @@ test.runIf(hasMounts)('doctor reports a full disk, with the hint to free disk sp
 });
 
 test.runIf(hasModes)('doctor warns of a directory that others can read, until its hint is followed', async () => {
-  const dir = withConfig({ 'profile-farm.json': '{}' });
+  const dir = withConfig({ 'config.json': '{}' });
   chmodSync(join(dir, 'config'), 0o755);
   const hint = `run \`chmod -R go= ${join(dir, 'config')}\``;
   expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'warning', hint });

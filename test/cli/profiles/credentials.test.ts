@@ -88,16 +88,15 @@ test.each([
 
 test('no profile is read if the environment provides key and URL', async () => {
   const store = (): Promise<ProfileStore> => Promise.reject(new Error('opened'));
-  const env = { ...BOTH, PETSTORE_PROFILE: 'staging' };
-  const target = await resolveCredentials(world([], { env }), undefined, store);
-  expect(target).toMatchObject({ profile: 'staging', key: 'k' });
-});
-
-test('a custom profile must exist even if the environment provides key and URL; its file is not opened', async () => {
-  const store = { ...all, get: () => expect.unreachable('opened') };
-  expect(await resolve({ ...BOTH, PETSTORE_PROFILE: 'farm' }, undefined, store)).toMatchObject({ key: 'k' });
-  const unknown = resolve({ ...BOTH, PETSTORE_PROFILE: 'framm' }, undefined, store);
-  await expect(unknown).rejects.toMatchObject({ kind: 'usage', message: expect.stringContaining('"framm"') });
+  for (const [PETSTORE_PROFILE, profile] of [
+    ['', 'production'],
+    ['farm', 'farm'],
+    ['sandbox', 'sandbox'],
+  ] as const) {
+    const env = { ...BOTH, PETSTORE_PROFILE };
+    const target = await resolveCredentials(world([], { env }), undefined, store);
+    expect(target).toMatchObject({ profile, key: 'k' });
+  }
 });
 
 const OTHERS = ['https://a.example:8443/v1', 'https://a.example.evil.example/v1', 'https://sub.a.example/v1'];

@@ -83,7 +83,7 @@ const loginAction: Action<LoginOptions, LoginResult> = {
       key: key === undefined ? null : maskKey(key),
       keyCommand,
       verified,
-      active: store.activeIfReadable() === profile,
+      active: store.active() === profile,
       activated,
     };
   },
@@ -100,15 +100,10 @@ const loginAction: Action<LoginOptions, LoginResult> = {
   },
 };
 
-/** Activates the profile if the active one has no key; a damaged one may have a key. @returns whether it was activated */
+/** Activates the profile if the active one has no key. @returns whether it was activated */
 function activateIfNeeded(store: ProfileStore, profile: string): boolean {
-  const active = store.activeIfReadable();
-  if (active === undefined || active === profile || active === SANDBOX) return false;
-  try {
-    if (hasKey(store.get(active))) return false;
-  } catch {
-    return false;
-  }
+  const active = store.active();
+  if (active === profile || active === SANDBOX || hasKey(store.get(active))) return false;
   store.activate(profile);
   return true;
 }

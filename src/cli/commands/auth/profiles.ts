@@ -15,9 +15,8 @@ import {
   readCredentialRequest,
   requestedProfile,
   selectProfile,
-  usedProfile,
 } from '../../profiles/credentials.ts';
-import { checkProfileExists, checkProfileName, SANDBOX } from '../../profiles/store.ts';
+import { checkProfileExists, checkProfileName, hasKey, SANDBOX } from '../../profiles/store.ts';
 import { acceptProfileArgument } from './profile-argument.ts';
 
 interface LogoutResult {
@@ -41,9 +40,14 @@ const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
       });
     }
     checkProfileExists(profile, store.names(), request.profileVariable, 'use one of them');
-    if (!options.delete) return { profile, removed: store.removeKey(profile), deleted: false };
-    const deleted = store.remove(profile);
-    return { profile, removed: deleted, deleted };
+    if (options.delete) {
+      const deleted = store.remove(profile);
+      return { profile, removed: deleted, deleted };
+    }
+    const saved = store.get(profile);
+    const removed = hasKey(saved);
+    if (removed) store.save(profile, { url: saved?.url });
+    return { profile, removed, deleted: false };
   },
   view: {
     text({ profile, removed, deleted }) {
@@ -62,9 +66,8 @@ const switchAction: Action<object, SwitchResult> = {
   async run(session, _options, profile = '') {
     const store = await session.profiles();
     checkProfileExists(checkProfileName(profile), store.names());
-    store.get(profile);
-    const changed = store.activeIfReadable() !== profile;
-    store.activate(profile);
+    const changed = store.active() !== profile;
+    if (changed) store.activate(profile);
     for (const name of overridingVariables(session.context.env)) {
       await session.warn(`${name} is set and overrides the active profile; to use this one, add -p ${profile}`);
     }
@@ -72,7 +75,7 @@ const switchAction: Action<object, SwitchResult> = {
   },
   view: {
     json: ({ profile }) => ({ profile }),
-    text: ({ profile, changed }) => [`Profile "${profile}" is ${changed ? 'now ' : ''}active\n`],
+    text: ({ profile, changed }) => [`Profile "${profile}" is ${changed ? 'now' : 'already'} active\n`],
   },
 };
 
@@ -90,7 +93,7 @@ const COLUMNS: readonly Column<ListedProfile>[] = [
   { header: '  profile', value: ({ active, profile }) => `${active ? '*' : ' '} ${profile}` },
   {
     header: 'url',
-    value: ({ url, problem }) => (problem?.kind === 'storage' ? 'damaged' : cell(url?.url, url?.urlSource)),
+    value: ({ url }) => cell(url?.url, url?.urlSource),
     wrap: true,
   },
   { header: 'key', value: ({ key }) => cell(key?.key && maskKey(key.key), key?.keySource), wrap: true },
@@ -106,8 +109,10 @@ const statusAction: Action<object, readonly ListedProfile[]> = {
   async run({ context: { env, redactor }, options, profiles }) {
     const store = await profiles();
     const request = readCredentialRequest(env, options.profile);
-    const used = await usedProfile(request, profiles);
-    const rows = store.names().map(async (profile) => {
+    const { profile: used } = await selectProfile(request, profiles);
+    const names = store.names();
+    checkProfileExists(used, names, request.profileVariable);
+    const rows = names.map(async (profile) => {
       const active = profile === used;
       // The environment overrides only the active profile.
       return { profile, active, ...(await inspect(selectProfile(active ? request : { profile }, profiles))) };
@@ -129,13 +134,10 @@ const statusAction: Action<object, readonly ListedProfile[]> = {
       })),
     *text(profiles, { table }) {
       yield* table(COLUMNS, profiles);
-      // The first damaged file is this command's error, which is printed after the table.
-      const failure = damageError(profiles);
-      const problems = profiles.flatMap(({ problem }) => (problem && problem !== failure ? problem.message : []));
+      const problems = profiles.flatMap(({ problem }) => problem?.message ?? []);
       if (problems.length > 0) yield `\n${problems.map((text) => `${capitalize(escapeControls(text))}\n`).join('')}`;
     },
     tables: true,
-    failure: damageError,
   },
 };
 
@@ -149,10 +151,6 @@ async function inspect(selected: Promise<SelectedProfile>): Promise<Omit<ListedP
     if (!(problem instanceof PetstoreError)) throw problem;
     return { ...(url && { url }), problem };
   }
-}
-
-function damageError(profiles: readonly ListedProfile[]): PetstoreError | undefined {
-  return profiles.find(({ problem }) => problem?.kind === 'storage')?.problem;
 }
 
 export const logout = (): PetstoreCommand =>

@@ -17,7 +17,8 @@ beforeEach(() => {
 const petstore = (line: string, stdin = '', env: Record<string, string> = {}) =>
   inProcess(line.split(' '), { dir, stdin, env });
 const login = (key: string, more = '') => petstore(`auth login --url ${service.url}${more}`, key);
-const saved = (name = 'production') => JSON.parse(fs.readFileSync(join(dir, 'config', `profile-${name}.json`), 'utf8'));
+const file = () => join(dir, 'config', 'config.json');
+const saved = (name = 'production') => JSON.parse(fs.readFileSync(file(), 'utf8')).profiles[name];
 const files = () => (fs.existsSync(join(dir, 'config')) ? fs.readdirSync(join(dir, 'config')) : []);
 const status = async (env: Record<string, string> = {}) =>
   JSON.parse((await petstore('auth status --json', '', env)).out);
@@ -86,13 +87,6 @@ test('auth login --no-verify sends nothing', async () => {
 
 const TO_USE = expect.stringContaining('To use it, add -p farm or run `petstore auth switch farm`');
 
-test.each(['active', 'profile-production'])('auth login of a named profile ignores a damaged %s.json', async (name) => {
-  await login(GOOD_KEY);
-  fs.writeFileSync(join(dir, 'config', `${name}.json`), 'damaged');
-  expect(await login(GOOD_KEY, ' farm')).toMatchObject({ code: 0, out: TO_USE });
-  expect(await login(GOOD_KEY)).toMatchObject({ code: 9, err: expect.stringContaining(name) });
-});
-
 test('auth login leaves the sandbox active, which needs no key', async () => {
   await petstore('auth switch sandbox');
   expect(await login(GOOD_KEY, ' farm')).toMatchObject({ code: 0, out: TO_USE });
@@ -160,17 +154,23 @@ test.each([
   const warnings = variables.map(
     (one) => `warning: ${one} is set and overrides the active profile; to use this one, add -p ${name}\n`,
   );
-  for (const done of ['is now active', 'is active']) {
+  for (const done of ['is now active', 'is already active']) {
     const run = await petstore(`auth switch ${name}`, '', env);
     expect(run).toEqual({ code: 0, out: `Profile "${name}" ${done}\n`, err: warnings.join('') });
   }
 });
 
-test('auth switch to a damaged profile is an error', async () => {
-  await login(GOOD_KEY, ' farm');
-  fs.writeFileSync(join(dir, 'config', 'profile-farm.json'), 'damaged');
-  expect(await petstore('auth switch farm')).toMatchObject({ code: 9, out: '' });
-});
+test.each(['status', 'switch staging', 'logout --delete', 'login', 'login farm'])(
+  'with a damaged file, `auth %s` is an error that chooses no profile and changes nothing',
+  async (line) => {
+    await login(GOOD_KEY);
+    fs.writeFileSync(file(), `{"key":"${GOOD_KEY}`);
+    const { code, out, err } = await petstore(`auth ${line}`, GOOD_KEY);
+    const hint = 'correct the file, or delete it and log in again';
+    expect([code, out, err]).toEqual([9, '', `error: "${file()}" is damaged\nhint: ${hint}\n`]);
+    expect(fs.readFileSync(file(), 'utf8')).toBe(`{"key":"${GOOD_KEY}`);
+  },
+);
 
 test('auth status shows each profile with its URL, its masked key and whether it is active', async () => {
   await login(GOOD_KEY);
@@ -198,17 +198,6 @@ test('auth status shows the key and URL from the environment instead of those of
   // An invalid key in the environment is reported even if the sandbox is active.
   const [, , sandbox] = await status({ PETSTORE_API_KEY: 'a b' });
   expect(sandbox).toMatchObject({ active: true, problem: expect.stringContaining('PETSTORE_API_KEY') });
-});
-
-test('auth status with a damaged profile names its file, shows the other profiles and exits with code 9', async () => {
-  await login(GOOD_KEY);
-  await login(GOOD_KEY, ' -p farm');
-  fs.writeFileSync(join(dir, 'config', 'profile-production.json'), `{"key":"${GOOD_KEY}`);
-  const { code, out, err } = await petstore('auth status');
-  expect(code).toBe(9);
-  expect(out).toMatch(/farm +http:\S+ +…6789/);
-  expect(out).toMatch(/^\* production +damaged +-$/m);
-  expect((out + err).match(/profile-production\.json/g)).toHaveLength(1);
 });
 
 test('--profile overrides the URL and key from the environment, with one warning that names the ignored variables', async () => {
