@@ -1,4 +1,4 @@
-// A Valkey server in memory that runs the two scripts of src/shared-log/stream-log.ts. It can go down, hang and lose its data.
+// A Valkey server in memory that runs the two scripts of src/shared-log/stream-scripts.ts. It can go down, hang and lose its data.
 import { createHash } from 'node:crypto';
 import type { Scheduler } from './scheduler.ts';
 import { EPOCH } from './scheduler.ts';
@@ -84,7 +84,7 @@ export class StateServer {
     const sha1 = createHash('sha1').update(script).digest('hex');
     if (sha1 === APPEND) return this.#append(key, args);
     if (sha1 === COMPACT) return this.#compact(key, args);
-    throw new Error(`${command} ${sha1}: a script of stream-log.ts has changed; change it in state-server.ts, too`);
+    throw new Error(`${command} ${sha1}: a script of stream-scripts.ts has changed; change it in state-server.ts, too`);
   }
 
   get #now(): string {

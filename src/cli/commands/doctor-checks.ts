@@ -119,7 +119,7 @@ function checkDirectory({ context }: Session, dir: string, variable: string): Ch
 async function checkStateServer(session: Session): Promise<CheckResult> {
   const server = await session.stateServer();
   if (!server) return skipped('not configured');
-  const { checkServer } = await import('../../shared-log/stream-log.ts');
+  const { checkServer } = await import('./state-server-check.ts');
   const policy = await checkServer(server, session.context.clock);
   const detail = `${server.name} responded${server.tls ? '' : ' without TLS'}`;
   if (policy === undefined) return ok(detail);
