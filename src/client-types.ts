@@ -1,6 +1,6 @@
 // The types of the client library.
 /// <reference lib="esnext.disposable" preserve="true" />
-import type { Category, NewCategory } from './api/types.ts';
+import type { Category, CategoryId, NewCategory } from './api/types.ts';
 import type { Quota } from './rate-limit/quota.ts';
 
 export interface ClientOptions {
@@ -41,6 +41,11 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+export interface CreateOptions extends CallOptions {
+  /** Returns the category of exactly this name if there is one (default: false). */
+  readonly ifMissing?: boolean | undefined;
+}
+
 export interface RequestOptions extends CallOptions {
   /** A string is sent as it is and must be JSON; any other value is serialized. */
   readonly body?: unknown;
@@ -59,8 +64,10 @@ export interface Client {
   readonly categories: {
     /** `GET /categories`: every category, in the service's order. */
     list(options?: CallOptions): Promise<readonly Category[]>;
+    /** The category of exactly this name, or of this id, from the list; `rejected` with code `not_found` or `ambiguous`. */
+    get(category: string | CategoryId, options?: CallOptions): Promise<Category>;
     /** `POST /categories`: the category as created. A request that may have been processed is never sent again. */
-    create(category: NewCategory, options?: CallOptions): Promise<Category>;
+    create(category: NewCategory, options?: CreateOptions): Promise<Category>;
   };
   /** Sends any request. Every status is a response, not an error, except a 429 to the last attempt. */
   request(method: string, path: string, options?: RequestOptions): Promise<ApiResponse>;

@@ -1,4 +1,5 @@
 // The client library with a sandbox, and with a scripted service for other responses.
+import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -177,27 +178,23 @@ test('a client that is closed waits for calls in progress, and rejects later cal
   expect(() => client.quota()).toThrow(expect.objectContaining(closed));
 });
 
-test('the rate limit is kept in memory for the URL of an in-memory sandbox and with stateDir null', async () => {
+test('the client options of a sandbox keep the rate limit in memory, unless its data is in a file', async () => {
   const dir = tempDir();
   vi.stubEnv('PETSTORE_STATE_DIR', dir);
   onTestFinished(() => void vi.unstubAllEnvs());
-  const inMemory = await startSandbox({ keys: [KEY] });
-  const inFile = await startSandbox({ keys: [KEY], data: join(tempDir(), 'pets') });
-  const isShared = async (baseUrl: string, stateDir?: null): Promise<boolean> => {
-    const client = open({ baseUrl, stateDir });
+  await using inMemory = await startSandbox();
+  await using inFile = await startSandbox({ data: join(tempDir(), 'pets') });
+  const isShared = async (options: Pick<ClientOptions, 'baseUrl' | 'apiKey' | 'stateDir'>): Promise<boolean> => {
+    await using client = createClient(options);
     await client.categories.list();
     return client.quota().shared;
   };
-  expect([await isShared(inMemory.url), await isShared(inFile.url, null)]).toEqual([false, false]);
-  expect(readdirSync(dir)).toEqual([]);
-  expect([await isShared(inFile.url), readdirSync(dir)]).toEqual([true, ['quota']]);
-  await Promise.all([inMemory.close(), inFile.close()]);
-  // Another service may use the port later.
-  expect(open({ baseUrl: inMemory.url, stateDir: undefined }).quota().shared).toBe(true);
+  expect([await isShared(inMemory.client), readdirSync(dir)]).toEqual([false, []]);
+  expect([await isShared(inFile.client), readdirSync(dir)]).toEqual([true, ['quota']]);
 });
 
 test('clients of one key share a rate limit that is kept in memory, until the last of them is closed', async () => {
-  const options = { ...(await sandboxOf(1)), stateDir: undefined, maxWaitMs: 0 };
+  const options = { ...(await sandboxOf(1)), stateDir: null, maxWaitMs: 0 };
   const [one, two] = [open(options), open(options)];
   await one.categories.list();
   // Nothing is sent: the service would respond with a 429.
@@ -274,6 +271,9 @@ test.each<[string, unknown, unknown, object | undefined, string]>([
   ['an unknown method', 'FETCH', 'x', undefined, 'invalid value "FETCH" for method'],
   ['no path', 'GET', undefined, undefined, 'path must be a string'],
   ['a body that is not JSON', 'POST', 'x', { body: '{' }, 'body is not valid JSON'],
+  ['a function as its body', 'POST', 'x', { body: () => 1 }, 'body is not valid JSON'],
+  ['a symbol as its body', 'POST', 'x', { body: Symbol('x') }, 'body is not valid JSON'],
+  ['text that UTF-8 cannot encode', 'POST', 'x', { body: '"\ud800"' }, 'body is not valid JSON'],
   ['an unknown option', 'POST', 'x', { json: {} }, 'unknown option "json" of the call'],
 ])(
   'a raw request with %s is rejected as a usage error, and nothing is sent',
@@ -284,6 +284,44 @@ test.each<[string, unknown, unknown, object | undefined, string]>([
     expect(fake.requests).toEqual([]);
   },
 );
+
+test('the client library gets a category by its exact name or id, and one that does not exist is rejected', async () => {
+  const body =
+    '[{"id":1,"name":"dog"},{"id":9007199254740993,"name":"cat"},{"id":3,"name":"eel"},{"id":4,"name":"eel"}]';
+  const { url } = await serving(() => ({ body }));
+  const { get } = open({ baseUrl: url }).categories;
+  const cat = { id: 9007199254740993n, name: 'cat' };
+  expect([await get('dog'), await get({ id: 9007199254740993n })]).toEqual([{ id: 1, name: 'dog' }, cat]);
+  const missing = { kind: 'rejected', code: 'not_found', status: undefined };
+  expect(await errorOf(get('Dog'))).toMatchObject({ ...missing, hint: 'did you mean "dog"?' });
+  expect(await errorOf(get({ id: 5 }))).toMatchObject({ ...missing, message: 'category with id 5 does not exist' });
+  expect(await errorOf(get('eel'))).toMatchObject({ ...missing, code: 'ambiguous', hint: 'get it by its id' });
+  expect(await errorOf(get('1'))).toMatchObject({ ...missing, hint: 'get it by its id' });
+});
+
+test('a create with ifMissing returns the existing category, with a warning if its description differs', async () => {
+  const warnings: string[] = [];
+  const { create, list } = open({ ...(await sandboxOf()), onWarning: (text) => void warnings.push(text) }).categories;
+  const ifMissing = true;
+  const dog = { id: 1, name: 'dog', description: 'pet' };
+  expect(await create({ name: 'dog', description: 'pet' }, { ifMissing })).toEqual(dog);
+  expect([await create({ name: 'dog', description: 'other' }, { ifMissing }), await list()]).toEqual([dog, [dog]]);
+  expect(warnings).toEqual(['existing category "dog" has the description "pet"; the given description was ignored']);
+});
+
+test('an exception in onWarning is one of the program, and the create that caused the warning resolves', async () => {
+  const handlers = process.listeners('uncaughtException');
+  onTestFinished(() => handlers.forEach((handler) => void process.on('uncaughtException', handler)));
+  process.removeAllListeners('uncaughtException');
+  const thrown = new Error('in onWarning');
+  const caught = once(process, 'uncaughtException');
+  const { url } = await serving(() => ({ status: 201, body: { id: 1, name: 'Dog' } }));
+  const onWarning = (): never => {
+    throw thrown;
+  };
+  expect(await open({ baseUrl: url, onWarning }).categories.create({ name: 'dog' })).toEqual({ id: 1, name: 'Dog' });
+  expect((await caught)[0]).toBe(thrown);
+});
 
 test.each([
   ['no options', undefined, 'usage', 'baseUrl'],
@@ -313,6 +351,7 @@ test.each([
   ['a category that is a string', 'dog', undefined, 'the fields of a category must be an object'],
   ['an unknown field', { name: 'dog', descripton: 'x' }, undefined, 'unknown field "descripton" of a category'],
   ['an empty name', { name: ' ' }, undefined, 'name'],
+  ['half a character in its name', { name: 'dog \ud83d' }, undefined, 'the name contains an unpaired surrogate'],
   ['a description that is not a string', { name: 'dog', description: 5 }, undefined, 'description'],
 ])('a create with %s is rejected as a usage error, and nothing is sent', async (_what, category, options, message) => {
   const fake = await serving(() => ({ body: [] }));

@@ -44,12 +44,28 @@ export function checkedRequest(method: unknown, path: unknown, body: unknown): H
 }
 
 function jsonText(body: unknown): string {
+  const text = typeof body === 'string' ? body : serialize(body);
+  // UTF-8 cannot encode half of a surrogate pair.
+  if (text !== undefined && !/\p{Surrogate}/u.test(text) && isJson(text)) return text;
+  throw new PetstoreError('usage', 'body is not valid JSON');
+}
+
+// Returns undefined for a cycle, or for a value that JSON cannot hold.
+function serialize(body: unknown): string | undefined {
+  if (typeof body === 'function' || typeof body === 'symbol') return undefined;
   try {
-    const text = typeof body === 'string' ? body : stringifyJson(body);
-    parseJson(text);
-    return text;
+    return stringifyJson(body);
   } catch {
-    throw new PetstoreError('usage', 'body is not valid JSON');
+    return undefined;
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    parseJson(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

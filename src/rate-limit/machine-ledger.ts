@@ -71,6 +71,18 @@ function memoryPlace(open: () => Log<KeyState>): LedgerPlace {
   return { mayRecover: false, shared: false, stateServer: null, open, warningOf };
 }
 
+const sharedMemories = new Map<string, { readonly log: MemoryLog<KeyState>; users: number }>();
+
+/** Opens the log in memory that all ledgers of a key in this process share until the last of them is closed. */
+export function sharedMemory(of: Pick<MachineOptions, 'baseUrl' | 'key'>): Log<KeyState> {
+  const name = ledgerName(of);
+  const close = (): void => void (--shared.users === 0 && sharedMemories.delete(name));
+  const shared = sharedMemories.get(name) ?? { log: new MemoryLog<KeyState>(ledgerFormat, [], close), users: 0 };
+  shared.users++;
+  sharedMemories.set(name, shared);
+  return shared.log;
+}
+
 /** Names a key's ledger by a hash, which reveals neither the key nor the base URL. */
 export function ledgerName({ baseUrl, key }: Pick<MachineOptions, 'baseUrl' | 'key'>): string {
   return createHash('sha256').update(`${baseUrl}\0${key}`).digest('hex').slice(0, 32);

@@ -51,10 +51,11 @@ export function commonHeaders(quota: QuotaStatus, now: number): HeaderValues {
 }
 
 /** The service does not specify the format of `Retry-After`. */
-export type RetryAfterFormat = 'seconds' | 'date' | 'none';
+export const RETRY_AFTER_FORMATS = ['seconds', 'date', 'none'] as const;
+export type RetryAfterFormat = (typeof RETRY_AFTER_FORMATS)[number];
 
 /** Rounded up to whole seconds. */
-export function retryAfterHeader(format: RetryAfterFormat = 'seconds', until: number, now: number): HeaderValues {
+export function retryAfterHeader(format: RetryAfterFormat, until: number, now: number): HeaderValues {
   if (format === 'none') return {};
   if (format === 'seconds') return { 'Retry-After': String(Math.max(0, Math.ceil((until - now) / 1000))) };
   return { 'Retry-After': new Date(Math.ceil(until / 1000) * 1000).toUTCString() };

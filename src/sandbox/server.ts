@@ -10,11 +10,10 @@ import { escapeControls } from '../text/escape.ts';
 import { formatCount } from '../text/format.ts';
 import type { FaultKind } from './faults.ts';
 import { drawFaultPlan, seededRandom } from './faults.ts';
-import { inMemoryUrls } from './in-memory.ts';
 import type { QuotaStatus } from './limiter.ts';
 import { newKeyUsage, quotaStatus } from './limiter.ts';
 import { findOperation, OPENAPI_PATH, openapiResponse } from './operations.ts';
-import type { RetryAfterFormat, SandboxResponse } from './response.ts';
+import type { SandboxResponse } from './response.ts';
 import { commonHeaders, HttpError, retryAfterHeader, sendResponse, toResponse } from './response.ts';
 import type { GivenSettings, NameOption, SandboxSettings } from './settings.ts';
 import { readSettings } from './settings.ts';
@@ -24,7 +23,6 @@ export interface ServerOptions extends GivenSettings {
   readonly clock: Clock;
   /** How messages name an option; undefined if the user did not choose the options. */
   readonly nameOf?: NameOption;
-  readonly retryAfter?: RetryAfterFormat;
   /** Deletes the data first. */
   readonly reset?: boolean;
   readonly onRequest?: (record: RequestRecord) => void;
@@ -77,13 +75,11 @@ export async function startServer(options: ServerOptions): Promise<RunningSandbo
     turns.set(socket, turn);
   });
   const baseUrl = `http://127.0.0.1:${port}/v1`;
-  if (settings.dataFile === undefined) inMemoryUrls.add(baseUrl);
   const ended = once(server, 'close');
   const close = async (): Promise<void> => {
     server.close();
     server.closeAllConnections();
     await ended;
-    inMemoryUrls.delete(baseUrl);
     service.close();
   };
   return { ...settings, port, baseUrl, close };

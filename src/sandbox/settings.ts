@@ -5,11 +5,13 @@ import { checkPath, checkWholeNumber, invalidValueError } from '../settings/chec
 import { formatChoices } from '../text/format.ts';
 import { parseFault } from './faults.ts';
 import { PLANS, parseLimit } from './limiter.ts';
+import type { RetryAfterFormat } from './response.ts';
+import { RETRY_AFTER_FORMATS } from './response.ts';
 
 /** Not a secret: the sandbox listens on loopback only and rejects web pages. */
 const SANDBOX_KEY = 'sandbox_0123456789abcdef';
 
-export const SANDBOX_OPTIONS = ['port', 'keys', 'limits', 'plan', 'faults', 'seed', 'data'] as const;
+export const SANDBOX_OPTIONS = ['port', 'keys', 'limits', 'plan', 'faults', 'seed', 'retryAfter', 'data'] as const;
 
 /** Unchecked options; absent ones and empty lists have defaults. */
 export type GivenSettings = Readonly<Partial<Record<(typeof SANDBOX_OPTIONS)[number], unknown>>>;
@@ -26,6 +28,7 @@ export function readSettings(given: GivenSettings, nameOf: NameOption) {
   return {
     port: checkWholeNumber(port, nameOf('port'), 0, 65_535),
     ...readLimits(given, nameOf),
+    retryAfter: readRetryAfter(given.retryAfter, nameOf('retryAfter')),
     ...readKeys(texts(given.keys, nameOf('keys')), nameOf('keys')),
     dataFile: checkPath(given.data, nameOf('data')),
     faults: texts(given.faults, nameOf('faults')).map((text) => parseFault(text, nameOf('faults'))),
@@ -49,6 +52,12 @@ function readLimits({ limits: given, plan }: GivenSettings, nameOf: NameOption) 
     rates,
     limits: rates.map((text) => parseLimit(text, nameOf('limits'))),
   };
+}
+
+function readRetryAfter(value: unknown = 'seconds', name: string): RetryAfterFormat {
+  const format = RETRY_AFTER_FORMATS.find((one) => one === value);
+  if (format) return format;
+  throw invalidValueError(value, name, `use ${formatChoices(RETRY_AFTER_FORMATS)}`);
 }
 
 // The message does not repeat the text, which may be a real key.

@@ -19,6 +19,8 @@ export interface SandboxOptions {
   readonly faults?: readonly string[] | undefined;
   /** Seed for random faults (default: random). */
   readonly seed?: number | undefined;
+  /** The format of `Retry-After` in a 429 (default: `seconds`). */
+  readonly retryAfter?: 'seconds' | 'date' | 'none' | undefined;
   /** Path of the data files, without suffix (default: in memory). */
   readonly data?: string | undefined;
 }
@@ -28,6 +30,8 @@ export interface Sandbox {
   readonly url: string;
   /** The first of the accepted API keys. */
   readonly key: string;
+  /** The options of `createClient` for the first key; in memory, if the sandbox is. */
+  readonly client: { readonly baseUrl: string; readonly apiKey: string; readonly stateDir: null | undefined };
   /** Resolves when the server has ended. */
   readonly close: () => Promise<void>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -37,11 +41,12 @@ export interface Sandbox {
  * Starts the service of docs/service.md on loopback, in this process.
  * @throws PetstoreError `usage` for an unknown or unusable option or a port in use, `storage` for unusable data
  * @example
- * const { url, key, close } = await startSandbox({ plan: 'enterprise' });
- * const client = createClient({ baseUrl: url, apiKey: key });
+ * await using sandbox = await startSandbox({ plan: 'enterprise' });
+ * await using client = createClient(sandbox.client);
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const given = checkOptions<SandboxOptions>(options, SANDBOX_OPTIONS, 'startSandbox');
-  const { baseUrl: url, key, close } = await startServer({ ...given, clock: systemClock, nameOf: String });
-  return { url, key, close, [Symbol.asyncDispose]: close };
+  const { baseUrl, key, dataFile, close } = await startServer({ ...given, clock: systemClock, nameOf: String });
+  const client = { baseUrl, apiKey: key, stateDir: dataFile === undefined ? null : undefined };
+  return { url: baseUrl, key, client, close, [Symbol.asyncDispose]: close };
 }

@@ -1,4 +1,5 @@
 // Checks the values of options, and the options of the library at run time: JavaScript callers may misspell them.
+import { MAX_TIMER_MS } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../text/escape.ts';
 import { formatChoices, formatNumber } from '../text/format.ts';
@@ -40,4 +41,33 @@ export function checkWholeNumber(value: unknown, name: string, least: number, mo
 export function invalidValueError(value: unknown, name: string, hint: string, what = 'value'): PetstoreError {
   const shown = escapeControls(JSON.stringify(String(value)));
   return new PetstoreError('usage', `invalid ${what} ${shown} for ${name}`, { hint });
+}
+
+/** Returns a function that calls the listener later, so that its exception does not end a call. */
+export function checkListener<T>(value: ((given: T) => void) | undefined, name: string): (given: T) => void {
+  if (value === undefined) return () => undefined;
+  if (typeof value !== 'function') throw new PetstoreError('usage', `${name} must be a function`);
+  return (given) => queueMicrotask(() => value(given));
+}
+
+/** @throws PetstoreError `usage` unless the value is a number of at least 0 */
+export function checkAtLeastZero(value: unknown, name: string): number {
+  if (Number.isFinite(value) && Number(value) >= 0) return Number(value);
+  throw new PetstoreError('usage', `${name} must be a number of at least 0`);
+}
+
+/** @throws PetstoreError `usage` unless the value is a whole number of at least 0 */
+export function checkCount(value: unknown, name: string): number {
+  if (Number.isInteger(value) && Number(value) >= 0) return Number(value);
+  throw new PetstoreError('usage', `${name} must be a whole number of at least 0`);
+}
+
+/**
+ * With a timeout of 0, the outcome of a create would always be unknown.
+ * @returns whole milliseconds, at most those of a timer
+ */
+export function checkTimeout(value: unknown): number {
+  const ms = Math.ceil(checkAtLeastZero(value, 'timeoutMs'));
+  if (ms > 0) return Math.min(MAX_TIMER_MS, ms);
+  throw new PetstoreError('usage', 'timeoutMs must be greater than 0');
 }

@@ -41,6 +41,17 @@ test('the options of a sandbox apply: keys, limits, plan, faults with their seed
 });
 
 test.each([
+  [undefined, /^\d+$/],
+  ['date', / GMT$/],
+  ['none', /^null$/],
+] as const)('with retryAfter %s, a 429 of a sandbox states its wait as %s', async (retryAfter, header) => {
+  const { url, key } = await start({ limits: ['1/1h'], retryAfter });
+  const get = () => fetch(`${url}/categories`, { headers: { authorization: `Bearer ${key}` } });
+  expect((await get()).status).toBe(200);
+  expect(String((await get()).headers.get('retry-after'))).toMatch(header);
+});
+
+test.each([
   ['an unknown option', { prot: 1 }, 'unknown option "prot" of startSandbox'],
   ['options that are a string', 'pro', 'the options of startSandbox must be an object'],
   ['a seed below 0', { seed: -1 }, 'invalid number "-1" for seed'],
@@ -49,6 +60,7 @@ test.each([
   ['keys that are a string', { keys: 'sandbox_alice_0001' }, 'keys must be an array of strings'],
   ['limits that are numbers', { limits: [60] }, 'limits must be an array of strings'],
   ['a plan and limits', { plan: 'free', limits: ['1/1m'] }, 'plan and limits cannot be combined'],
+  ['an unknown format of Retry-After', { retryAfter: 'ms' }, 'invalid value "ms" for retryAfter'],
   ['a data file with a NUL character', { data: 'a\0b' }, 'data must be a path'],
 ])('startSandbox with %s is rejected as a usage error', async (_what, options, message) => {
   const error = { name: 'PetstoreError', kind: 'usage', message };
