@@ -1,167 +1,95 @@
 // A rate-limited HTTP service that counts the violations of its clients, independent of the sandbox.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { LimiterOptions, Verdict } from '../test/support/limiter.ts';
+import { text } from 'node:stream/consumers';
+import type { LimiterOptions } from '../test/support/limiter.ts';
 import { Limiter } from '../test/support/limiter.ts';
 
+export const FAULTS = ['reset', 'closed', '502', '408', 'truncated'] as const;
+
 export interface LimitServerOptions extends LimiterOptions {
-  readonly latencyMs?: number;
-  /** The number of requests inside a wait that cause a ban, and its duration. */
-  readonly ban?: { readonly after: number; readonly forMs: number };
-  /** Its clock minus ours, in milliseconds. */
-  readonly skewMs?: number;
-  /** Its clock in epoch milliseconds; by default the system clock. */
-  readonly now?: () => number;
-  /** The fault after the first POST of each name is committed. */
-  readonly fault?: 'rst' | 'fin' | '502' | '408' | 'truncate';
+  readonly latencyMs: number;
+  /** How the first response to each name is lost after its category was created. */
+  readonly fault?: (typeof FAULTS)[number];
 }
 
-/** Counts of the service, without requests marked `x-foreign`. */
+/** Counts of the service. */
 export interface Seen {
   sent: number;
   refused: number;
   /** Arrivals during the wait of a 429; `insideLate` omits the first 50 ms, when requests are in flight. */
   inside: number;
   insideLate: number;
+  /** How often each name was created. */
   readonly created: Map<string, number>;
   firstAt: number;
   lastAnsweredAt: number;
-  bans: number;
-  readonly arrivals: Arrival[];
-}
-
-interface Arrival {
-  readonly at: number;
-  readonly refused: boolean;
-  name: string;
-}
-
-export interface LimitServer {
-  readonly baseUrl: string;
-  readonly seen: Seen;
-  close(): Promise<void>;
-}
-
-class BanningLimiter extends Limiter {
-  bans = 0;
-  #offenses = 0;
-  #bannedAt = 0;
-  readonly #ban: NonNullable<LimitServerOptions['ban']>;
-
-  constructor(options: LimiterOptions, ban: NonNullable<LimitServerOptions['ban']>) {
-    super(options);
-    this.#ban = ban;
-  }
-
-  override take(now: number): Verdict {
-    if (this.bans > 0 && now < this.#bannedAt + this.#ban.forMs) return this.#refusal(now);
-    const verdict = super.take(now);
-    this.#offenses = verdict.insideWait === undefined ? 0 : this.#offenses + 1;
-    if (this.#offenses < this.#ban.after) return verdict;
-    this.#offenses = 0;
-    this.bans++;
-    this.#bannedAt = now;
-    return this.#refusal(now);
-  }
-
-  #refusal(now: number): Verdict {
-    const seconds = Math.ceil((this.#bannedAt + this.#ban.forMs - now) / 1000);
-    return { allowed: false, insideWait: now - this.#bannedAt, headers: { 'retry-after': String(seconds) } };
-  }
 }
 
 /** Starts the service on a free port of 127.0.0.1. All keys share one limit. */
-export async function startLimitServer(options: LimitServerOptions): Promise<LimitServer> {
-  const limiter = options.ban ? new BanningLimiter(options, options.ban) : new Limiter(options);
-  const seen: Seen = {
-    sent: 0,
-    refused: 0,
-    inside: 0,
-    insideLate: 0,
-    created: new Map(),
-    firstAt: 0,
-    lastAnsweredAt: 0,
-    bans: 0,
-    arrivals: [],
-  };
-  const server = createServer((request, response) => {
-    const at = (options.now ?? Date.now)();
-    const verdict = limiter.take(at + (options.skewMs ?? 0));
-    const arrival: Arrival = { at, refused: !verdict.allowed, name: '' };
-    if (limiter instanceof BanningLimiter) seen.bans = limiter.bans;
-    if (!request.headers['x-foreign']) {
-      seen.sent++;
-      seen.arrivals.push(arrival);
-      seen.firstAt ||= at;
-      if (!verdict.allowed) seen.refused++;
-      if (verdict.insideWait !== undefined) seen.inside++;
-      if (verdict.insideWait !== undefined && verdict.insideWait > 50) seen.insideLate++;
-    }
-    void serve(request, response, verdict.headers, options, seen, arrival);
+export async function startLimitServer(options: LimitServerOptions) {
+  const limiter = new Limiter(options);
+  const counts = { sent: 0, refused: 0, inside: 0, insideLate: 0, firstAt: 0, lastAnsweredAt: 0 };
+  const seen: Seen = { ...counts, created: new Map() };
+  const server = createServer(async (request, response) => {
+    const at = Date.now();
+    const { allowed, insideWait, headers } = limiter.take(at);
+    seen.sent++;
+    seen.firstAt ||= at;
+    if (!allowed) seen.refused++;
+    if (insideWait !== undefined) seen.inside++;
+    if (insideWait !== undefined && insideWait > 50) seen.insideLate++;
+    // A client may close the connection during its request.
+    const body = await text(request).catch(() => undefined);
+    if (body === undefined) return;
+    await new Promise((resolve) => setTimeout(resolve, options.latencyMs));
+    if (!allowed) return respond(response, 429, headers, { code: 'rate_limited', message: 'too many', status: 429 });
+    if (request.method === 'GET') return respond(response, 200, headers, []);
+    const { name } = JSON.parse(body) as { name: string };
+    const times = (seen.created.get(name) ?? 0) + 1;
+    seen.created.set(name, times);
+    if (options.fault && times === 1) return lose(options.fault, response, headers);
+    respond(response, 201, headers, { id: seen.created.size, name });
+    seen.lastAnsweredAt = Date.now();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  return {
-    baseUrl: `http://127.0.0.1:${port}/v1`,
-    seen,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+  const close = (): void => {
+    server.close();
+    server.closeAllConnections();
   };
-}
-
-async function serve(
-  request: IncomingMessage,
-  response: ServerResponse,
-  headers: Record<string, string>,
-  options: LimitServerOptions,
-  seen: Seen,
-  arrival: Arrival,
-): Promise<void> {
-  let body = '';
-  try {
-    for await (const chunk of request) body += chunk;
-  } catch {
-    // The client closed the connection during its request.
-    return;
-  }
-  const { name = '' } = JSON.parse(body || '{}') as { name?: string };
-  arrival.name = name;
-  if (options.latencyMs) await new Promise((resolve) => setTimeout(resolve, options.latencyMs));
-  const all = { ...headers, 'content-type': 'application/json' };
-  if (arrival.refused)
-    return void respond(response, 429, all, { code: 'rate_limited', message: 'too many', status: 429 });
-  if (request.method === 'GET') return void respond(response, 200, all, []);
-  const times = (seen.created.get(name) ?? 0) + 1;
-  seen.created.set(name, times);
-  if (options.fault && times === 1) return fail(options.fault, response, all);
-  respond(response, 201, all, { id: seen.created.size, name });
-  seen.lastAnsweredAt = Date.now();
+  return { baseUrl: `http://127.0.0.1:${port}/v1`, seen, close };
 }
 
 function respond(response: ServerResponse, status: number, headers: Record<string, string>, body: unknown): void {
-  const text = JSON.stringify(body);
-  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text) });
-  response.end(text);
+  const bytes = Buffer.from(JSON.stringify(body));
+  response.writeHead(status, { ...headers, 'content-type': 'application/json', 'content-length': bytes.length });
+  response.end(bytes);
 }
 
-function fail(
-  fault: NonNullable<LimitServerOptions['fault']>,
+function lose(
+  fault: (typeof FAULTS)[number],
   response: ServerResponse,
-  headers: Record<string, string>,
+  headers: Readonly<Record<string, string>>,
 ): void {
-  if (fault === 'rst') response.socket?.resetAndDestroy();
-  else if (fault === 'fin') response.socket?.end();
-  else if (fault === '502') respond(response, 502, headers, {});
-  else if (fault === '408') respond(response, 408, headers, {});
-  else {
+  if (fault === 'reset') response.socket?.resetAndDestroy();
+  else if (fault === 'closed') response.socket?.end();
+  else if (fault === 'truncated') {
     response.writeHead(201, { ...headers, 'content-length': '500' });
     response.write('{"id":1,');
     setTimeout(() => response.destroy(), 20);
-  }
+  } else respond(response, Number(fault), headers, {});
+}
+
+/** The number of creates beyond one for each name. */
+export function duplicatesOf({ created }: Seen): number {
+  return [...created.values()].reduce((sum, times) => sum + times - 1, 0);
+}
+
+/** Waits until a fixed window begins, so that the first burst of every client is in one window. */
+export async function untilWindowBegins({ windowMs }: LimitServerOptions): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, windowMs - (Date.now() % windowMs) + 50));
 }
 
 /**
@@ -169,14 +97,12 @@ function fail(
  * `firstAt`, if each window serves all that it allows as soon as it begins. Latency and start-up are not part of it, so nothing
  * is faster.
  */
-export function referenceMs(service: LimitServerOptions, wanted: number, firstAt: number): number {
-  const { mode, limit, windowMs, skewMs = 0, daily } = service;
-  const requests = Math.min(wanted, daily?.limit ?? wanted);
+export function referenceMs({ mode, limit, windowMs }: LimitServerOptions, requests: number, firstAt: number): number {
   if (requests <= limit) return 0;
   if (mode === 'bucket') return ((requests - limit) * windowMs) / limit;
   const laterWindows = Math.ceil(requests / limit) - 1;
   // A fixed window began before the first request; the others begin with it.
-  return laterWindows * windowMs - (mode === 'fixed' ? (firstAt + skewMs) % windowMs : 0);
+  return laterWindows * windowMs - (mode === 'fixed' ? firstAt % windowMs : 0);
 }
 
 /** petstore's bound in milliseconds: the guard and the resolution of `Date` cost up to two seconds in each window. */

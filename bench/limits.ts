@@ -1,95 +1,91 @@
 // The rate limit benchmark: compares petstore with other clients by refusals, requests during a wait, duplicates and time.
+import { parseArgs } from 'node:util';
+import { RedisServer } from '../test/support/redis-server.ts';
+import { tempDir } from '../test/support/temp-dir.ts';
+import type { LimitServerOptions } from './limit-server.ts';
+import { duplicatesOf, FAULTS, longestMs, referenceMs, startLimitServer } from './limit-server.ts';
+import { must, say } from './report.ts';
+import type { Client, StartWorker } from './workers.ts';
+import { CLIENTS, installClients, runWorkers } from './workers.ts';
 
-import { longestMs } from './limit-server.ts';
-import { duplicatesAfterFaults } from './limits-faults.ts';
-import type { Peer, StartWorker } from './limits-peers.ts';
-import { installPeers, PEERS } from './limits-peers.ts';
-import { drawPictures } from './limits-plot.ts';
-import type { Result } from './limits-race.ts';
-import { runRace } from './limits-race.ts';
-import type { Scenario } from './limits-scenarios.ts';
-import { REAL_SCENARIOS, SCENARIOS } from './limits-scenarios.ts';
-import { printInOrder, say } from './report.ts';
+// The limit of the free plan (docs/service.md), and the same ten times as fast.
+const REAL: LimitServerOptions = { mode: 'fixed', limit: 60, windowMs: 60_000, latencyMs: 40, reset: 'ceil' };
+const FAST: LimitServerOptions = { ...REAL, windowMs: 6000, latencyMs: 10 };
+const PATIENCE_MS = 600_000;
+
+interface Shape {
+  readonly processes: number;
+  /** Concurrent creates in each process. */
+  readonly workers: number;
+  readonly requests: number;
+}
 
 /**
- * `npm run bench -- limits [A…L | PEER]… [--real] [--parallel N]`: A to J by default, K and L with `--real`. K also draws
- * docs/rate-limits.svg and docs/rate-limits-dark.svg.
+ * `npm run bench -- limits [CLIENT]… [--real] [--mode MODE] [--requests N]`: all clients, 300 creates at 60 requests per 6 s
+ * by one process and by eight, and lost responses; with `--real`, by eight processes at 60 per minute, about five minutes
+ * each. MODE is fixed (the default), anchored, sliding or bucket.
  * @throws Error if petstore misses a bound
  */
-export async function run(args: string[]): Promise<void> {
-  const at = args.indexOf('--parallel');
-  const parallel = at < 0 ? 1 : Number(args.splice(at, 2)[1]);
-  const real = args.includes('--real');
-  const named = args.filter((arg) => arg !== '--real');
-  const peers = PEERS.filter((peer) => named.includes(peer));
-  const letters = named.filter((name) => !PEERS.includes(name as Peer));
-  const wanted = (letter: string): boolean =>
-    letters.length === 0 ? REAL_SCENARIOS.some((one) => one.letter === letter) === real : letters.includes(letter);
-  const taking = peers.length > 0 ? peers : PEERS;
-  const startWorker = installPeers(taking);
-  const misses: string[] = [];
-  const scenarios = [...SCENARIOS, ...REAL_SCENARIOS].filter(({ letter }) => wanted(letter));
-  if (scenarios.length > 0) misses.push(...(await raceAll(scenarios, taking, startWorker, parallel)));
-  if (wanted('J')) misses.push(...(await duplicatesAfterFaults(taking, startWorker)));
-  if (misses.length > 0) throw new Error(`not met:\n${misses.join('\n')}`);
+export async function run(args: readonly string[]): Promise<void> {
+  const text = { type: 'string' } as const;
+  const options = { real: { type: 'boolean' }, mode: text, requests: text } as const;
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  const named = CLIENTS.filter((client) => positionals.includes(client));
+  const clients = named.length > 0 ? named : CLIENTS;
+  const requests = Number(values.requests ?? 300);
+  const mode = (values.mode ?? 'fixed') as LimitServerOptions['mode'];
+  const service = { ...(values.real ? REAL : FAST), mode };
+  const eight = { processes: 8, workers: 1, requests };
+  const shapes = values.real ? [eight] : [{ processes: 1, workers: 8, requests }, eight];
+  const start = installClients(clients);
+  say('| client | processes | sent | 429 | in a wait | late | created | failed | duplicates | seconds | extra time |');
+  say('| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
+  for (const shape of shapes) for (const client of clients) await race(client, shape, service, start);
+  if (!values.real) await loseResponses(clients, start);
 }
 
-const COLUMNS = [
-  ...['scenario', 'client', 'processes', 'service', 'sent', '429', 'in a wait', 'after 50 ms'],
-  ...['created', 'still waiting', 'duplicates', 'bans', 'seconds', 'extra time'],
-];
+async function race(client: Client, shape: Shape, options: LimitServerOptions, start: StartWorker): Promise<void> {
+  const { seen, failed } = await play(client, shape, options, start);
+  const { sent, refused, inside, insideLate, created } = seen;
+  const ms = seen.lastAnsweredAt - seen.firstAt;
+  const reference = referenceMs(options, shape.requests, seen.firstAt);
+  const isComplete = created.size === shape.requests;
+  const extra = isComplete ? `+${((ms - reference) / 1000).toFixed(1)} s` : '–';
+  const counts = [sent, refused, inside, insideLate, created.size, failed, duplicatesOf(seen)];
+  say(`| ${[client, shape.processes, ...counts, (ms / 1000).toFixed(1), extra].join(' | ')} |`);
+  if (client !== 'petstore') return;
+  must(refused + inside + failed + duplicatesOf(seen) === 0 && isComplete, 'no 429, every category once');
+  must(ms <= longestMs(options, shape.requests, reference), `${ms} ms, reference ${reference} ms`);
+}
 
-async function raceAll(
-  scenarios: readonly Scenario[],
-  peers: readonly Peer[],
-  startWorker: StartWorker,
-  parallel: number,
-): Promise<string[]> {
-  say(`| ${COLUMNS.join(' | ')} |`);
-  say(`| ${COLUMNS.map((_, index) => (index < 4 ? '---' : '---:')).join(' | ')} |`);
-  const jobs = scenarios.flatMap((scenario) =>
-    peers.flatMap((peer) => scenario.races(peer).map((race) => ({ scenario, race }))),
+/** Every create is processed, and its first response is lost in one of five ways. */
+async function loseResponses(clients: readonly Client[], start: StartWorker): Promise<void> {
+  say('\nDuplicates of 5 creates that were processed and whose response was then lost:');
+  say(`\n| client | ${FAULTS.join(' | ')} |\n| --- | ${FAULTS.map(() => '---:').join(' | ')} |`);
+  for (const client of clients) {
+    const counts: number[] = [];
+    for (const fault of FAULTS) {
+      const service = { ...FAST, windowMs: 1000, fault };
+      const { seen } = await play(client, { processes: 1, workers: 1, requests: 5 }, service, start);
+      counts.push(duplicatesOf(seen));
+    }
+    say(`| ${client} | ${counts.join(' | ')} |`);
+    must(client !== 'petstore' || counts.every((count) => count === 0), 'no duplicates');
+  }
+}
+
+async function play(client: Client, shape: Shape, options: LimitServerOptions, start: StartWorker) {
+  const { processes, workers, requests } = shape;
+  const { limit, windowMs } = options;
+  const service = await startLimitServer(options);
+  // Only bottleneck needs a server to share its limit between processes.
+  const server = client === 'bottleneck' ? await RedisServer.start() : undefined;
+  const shared = { client, url: service.baseUrl, workers, limit, windowMs, stateDir: tempDir(), stateUrl: server?.url };
+  const children = Array.from({ length: processes }, (_, index) =>
+    start({ ...shared, prefix: `p${index}-`, count: Math.floor((requests + index) / processes) }),
   );
-  const misses: string[] = [];
-  const pictured: Result[] = [];
-  await printInOrder(jobs, parallel, async ({ scenario, race }) => {
-    const result = await runRace(race, startWorker);
-    misses.push(...missesOf(scenario, result));
-    if (scenario.letter === 'K') pictured.push(result);
-    return rowOf(scenario, result);
-  });
-  drawPictures(pictured);
-  return misses;
-}
-
-function rowOf(
-  { letter, title }: Scenario,
-  { race, seen, created, ended, duplicates, makespanMs, referenceMs }: Result,
-): string {
-  const { service, processes, workers, requests } = race;
-  const shape = race.perRequest ? 'one per create' : `${processes} × ${workers}`;
-  const off = service.skewMs ? `, clock ${service.skewMs / 1000} s off` : '';
-  const limit = `${service.limit} per ${service.windowMs / 1000} s, ${service.mode}${off}`;
-  const seconds = (makespanMs - referenceMs) / 1000;
-  const complete = created >= Math.min(requests, service.daily?.limit ?? requests);
-  const extra = complete ? `${seconds < 0 ? '−' : '+'}${Math.abs(seconds).toFixed(1)} s` : '–';
-  const counts = [seen.sent, seen.refused, seen.inside, seen.insideLate, created, ended, duplicates, seen.bans];
-  return `| ${[`${letter}: ${title}`, race.peer, shape, limit, ...counts, (makespanMs / 1000).toFixed(1), extra].join(' | ')} |`;
-}
-
-function missesOf(scenario: Scenario, { race, seen, created, duplicates, makespanMs, referenceMs }: Result): string[] {
-  if (race.peer !== 'petstore') return [];
-  const possible = scenario.possible ?? race.requests;
-  const name = `${scenario.letter}, ${race.service.mode}, ${race.processes} × ${race.workers}`;
-  const misses: string[] = [];
-  if (seen.refused > 0 && !scenario.foreign) misses.push(`${name}: ${seen.refused} × 429`);
-  // Hosts that share no state cannot know each other's waits.
-  const known = race.hosts === undefined;
-  if ((known && seen.insideLate > 0) || (seen.inside > 0 && !scenario.foreign))
-    misses.push(`${name}: ${seen.inside} sent inside a wait`);
-  if (duplicates > 0) misses.push(`${name}: ${duplicates} duplicates`);
-  if (created !== possible) misses.push(`${name}: ${created} of ${possible} created`);
-  const late = !scenario.foreign && makespanMs > longestMs(race.service, race.requests, referenceMs);
-  if (late) misses.push(`${name}: ${makespanMs} ms, reference ${referenceMs} ms`);
-  return misses;
+  const reports = await runWorkers(children, options, PATIENCE_MS);
+  await server?.kill();
+  service.close();
+  return { seen: service.seen, failed: reports.reduce((sum, report) => sum + (report?.failed ?? 0), 0) };
 }

@@ -1,17 +1,8 @@
 // Shared by the benchmarks: the measured program, output, requirements and medians.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 
 export const BIN = resolve(process.env['PETSTORE_BIN'] ?? 'bin/petstore.js');
-
-/** Copies the program, so that a build does not disturb a running benchmark; returns the path of the copied `petstore.js`. */
-export function copyProgram(): string {
-  const [from, to] = [dirname(dirname(BIN)), mkdtempSync(join(tmpdir(), 'petstore-program-'))];
-  for (const part of ['bin', 'dist', 'package.json']) cpSync(join(from, part), join(to, part), { recursive: true });
-  return join(to, 'bin', 'petstore.js');
-}
 
 /**
  * Fetches a version of Node.js such as 24 and returns the path of its program. The package `node` needs an install script,
@@ -35,22 +26,4 @@ export function must(holds: boolean, what: string): void {
 
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
-}
-
-/** Runs `parallel` jobs at a time and prints their results in order. */
-export async function printInOrder<T>(
-  jobs: readonly T[],
-  parallel: number,
-  work: (job: T) => Promise<string>,
-): Promise<void> {
-  const lines: string[] = [];
-  let begun = 0;
-  let printed = 0;
-  const next = async (): Promise<void> => {
-    for (let at = begun++; at < jobs.length; at = begun++) {
-      lines[at] = await work(jobs[at] as T);
-      for (let line = lines[printed]; line !== undefined; line = lines[++printed]) say(line);
-    }
-  };
-  await Promise.all(Array.from({ length: parallel }, next));
 }

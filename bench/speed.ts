@@ -1,10 +1,10 @@
 // Measures the time of whole processes against bare Node.js scripts: medians of interleaved runs.
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, fork, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { tempDir } from '../test/support/temp-dir.ts';
-import { serveLists } from './list-server.ts';
 import { BIN, median, nodePath, say } from './report.ts';
 
 const VERSION = "console.log('1.0.0');\n";
@@ -41,26 +41,27 @@ export async function run(args: readonly string[]): Promise<void> {
     { title: '10 rows', script: LIST, rows: 10, runs, commands: ['categories list --json', 'categories list'] },
     { title: `${rows} rows`, script: LIST, rows, runs: Math.ceil(runs / 4), commands: lists },
   ];
-  const { port, stop } = await serveLists();
+  const server = fork('bench/fast-server.mjs');
+  const [origin] = (await once(server, 'message')) as [string];
   say('| Node | work | ms | ratio to the script | ms before | ratio before |');
   say('| --- | --- | ---: | ---: | ---: | ---: |');
   for (const given of values.node ?? [process.execPath]) {
     const node = /^[\d.]+$/.test(given) ? nodePath(given) : given;
     const version = execFileSync(node, ['--version']).toString().trim();
     for (const group of groups) {
-      for (const line of measure(node, group, programs, port)) say(`| ${version} | ${group.title}: ${line} |`);
+      for (const line of measure(node, group, programs, origin)) say(`| ${version} | ${group.title}: ${line} |`);
     }
   }
-  await stop();
+  server.kill();
 }
 
-function measure(node: string, group: Group, programs: readonly string[], port: number): string[] {
+function measure(node: string, group: Group, programs: readonly string[], origin: string): string[] {
   const dir = tempDir();
   const script = join(dir, 'script.mjs');
   writeFileSync(script, group.script);
   const env = {
     ...{ PATH: process.env['PATH'] ?? '', HOME: dir, PETSTORE_API_KEY: 'k_0123456789abcdef' },
-    PETSTORE_BASE_URL: `http://127.0.0.1:${port}/${group.rows}/v1`,
+    PETSTORE_BASE_URL: `${origin}/${group.rows}/v1`,
   };
   const contestants = [
     [script],

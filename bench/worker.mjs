@@ -1,10 +1,10 @@
 // One process of the limits and fleet benchmarks: creates `count` categories, `workers` at a time, with one client.
-// Each client is configured as documented, with POST added to the retried methods, five retries and, for clients that read
-// no headers, the real limit. The argument is a JSON document.
+// Each client is configured as documented, with POST added to the retried methods and five retries. bottleneck reads no
+// headers, so it knows the limit, and its processes share it through a Redis server. The argument is a JSON document.
 import process from 'node:process';
 
 const options = JSON.parse(process.argv[2]);
-const { peer, url, count, workers, prefix, windowMs, limit, stateDir, client, skewMs = 0, stateUrl } = options;
+const { client, url, count, workers, prefix, windowMs, limit, stateDir, library, skewMs = 0, stateUrl } = options;
 const realNow = Date.now;
 if (skewMs !== 0) Date.now = () => realNow() + skewMs;
 const key = 'limits-bench-key-0123456789';
@@ -12,11 +12,10 @@ const target = `${url}/categories`;
 const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
 const warnings = [];
 const post = (name) => ({ method: 'POST', headers, body: JSON.stringify({ name }) });
-const plain = async (name) => (await fetch(target, post(name))).status;
 
 const makers = {
   async petstore() {
-    const { createClient } = await import(client);
+    const { createClient } = await import(library);
     const shared = stateUrl ? { stateUrl, maxWaitMs: 600_000 } : {};
     const own = createClient({ baseUrl: url, apiKey: key, stateDir, ...shared });
     return (name) => own.categories.create({ name }).then(() => 201);
@@ -49,17 +48,35 @@ const makers = {
   },
   async bottleneck() {
     const { default: Bottleneck } = await import('bottleneck');
+    const { Redis } = await import('ioredis');
+    const { hostname, port } = new URL(stateUrl);
+    const cluster = {
+      datastore: 'ioredis',
+      id: 'limits',
+      Redis,
+      clientOptions: { host: hostname, port: Number(port) },
+    };
     const reservoir = { reservoir: limit, reservoirRefreshAmount: limit, reservoirRefreshInterval: windowMs };
+    const create = async (name) => {
+      const response = await fetch(target, post(name));
+      await response.arrayBuffer();
+      if (response.ok) return response.status;
+      throw Object.assign(new Error(`status ${response.status}`), {
+        after: Number(response.headers.get('retry-after')),
+      });
+    };
     // Create the limiter at the first request, so that its window matches the service's.
     let limiter;
     return (name) => {
-      limiter ??= new Bottleneck({ ...reservoir, maxConcurrent: workers });
-      return limiter.schedule(() => plain(name));
+      limiter ??= new Bottleneck({ ...reservoir, ...cluster }).on('failed', ({ after }, { retryCount }) =>
+        after > 0 && retryCount < 5 ? 1000 * after : undefined,
+      );
+      return limiter.schedule(create, name);
     };
   },
 };
 
-const create = await makers[peer]();
+const create = await makers[client]();
 // Wait, so that all processes of a race start together.
 process.stdout.write('ready\n');
 await new Promise((go) => process.stdin.once('data', go));

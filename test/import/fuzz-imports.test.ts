@@ -1,8 +1,9 @@
-// Random services and users who follow every hint: no row twice, none missing (`npm run bench -- import fuzz` plays more).
+// Random services and users who follow every hint: no row twice, none missing.
 import { expect, test } from 'vitest';
 import { playRound } from './fuzz-round.ts';
 
-const ROUNDS = 600;
+// `FUZZ_SCALE=20 npx vitest run test/import/fuzz-imports.test.ts` plays 20 times as many.
+const ROUNDS = 600 * Number(process.env['FUZZ_SCALE'] ?? 1);
 
 test('a user who follows every hint gets every row exactly once, whatever the service loses or delays', async () => {
   const violations: string[] = [];
