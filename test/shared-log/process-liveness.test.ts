@@ -1,9 +1,9 @@
 // Liveness of the process that wrote a record, even if /proc shows another pid namespace.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
-import { currentProcess, livenessOf } from '../../src/shared-log/process-liveness.ts';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { expect, test, vi } from 'vitest';
+import { currentProcess, livenessOf, ProcessObserver } from '../../src/shared-log/process-liveness.ts';
 import { compile } from '../support/compile.ts';
 
 const canUnshare = process.platform === 'linux' && process.getuid?.() === 0;
@@ -19,6 +19,38 @@ test('the liveness of a process on another host, or of another boot or pid names
   for (const other of [`elsewhere ${namespace} ${boot}`, `${host} pid:[1] ${boot}`, `${host} ${namespace} later`]) {
     expect(livenessOf({ ...currentProcess(), host: other })).toBe('unknown');
   }
+});
+
+test.runIf(process.platform === 'linux')(
+  'a process reads its own identity once, and one file to look at another',
+  () => {
+    const readFile = vi.fn(readFileSync) as unknown as typeof readFileSync;
+    const readlink = vi.fn(readlinkSync) as unknown as typeof readlinkSync;
+    const observer = new ProcessObserver({ readFileSync: readFile, readlinkSync: readlink });
+    const reads = (): number => [readFile, readlink].reduce((sum, each) => sum + vi.mocked(each).mock.calls.length, 0);
+    const atStart = reads();
+    for (let tickets = 0; tickets < 64; tickets++) expect(observer.livenessOf(observer.self)).toBe('alive');
+    expect(reads()).toBe(atStart);
+    expect(observer.livenessOf({ ...observer.self, pid: process.ppid })).toBe('dead');
+    expect(reads()).toBe(atStart + 1);
+  },
+);
+
+test('without a boot id, as on macOS and Windows, a process in a log on a server is unknown, because hosts may share a name', () => {
+  const none = (): never => {
+    throw new Error('ENOENT');
+  };
+  const withoutBoot = new ProcessObserver({
+    readFileSync: none,
+    readlinkSync: ((path: string) =>
+      path === '/proc/self/ns/pid' ? 'pid:[4026531836]' : none()) as typeof readlinkSync,
+  });
+  const dead = { ...withoutBoot.self, pid: 2 ** 22 + 1 };
+  expect(withoutBoot.livenessOf(dead)).toBe('dead');
+  expect(withoutBoot.livenessOnServer(dead)).toBe('unknown');
+  const observer = new ProcessObserver();
+  const hasBoot = !observer.self.host.endsWith('-');
+  expect(observer.livenessOnServer({ ...observer.self, pid: 2 ** 22 + 1 })).toBe(hasBoot ? 'dead' : 'unknown');
 });
 
 test.runIf(canUnshare)('a process in a pid namespace does not use the pids of an outer /proc', () => {

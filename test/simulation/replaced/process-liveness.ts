@@ -13,3 +13,6 @@ export function livenessOf({ pid, host }: ProcessRef): 'alive' | 'dead' | 'unkno
   if (host !== callingProcess().host) return 'unknown';
   return surroundings().processes.some((one) => one.pid === pid && !one.dead) ? 'alive' : 'dead';
 }
+
+// Hosts of the world have different names.
+export const livenessOnServer = livenessOf;
