@@ -223,7 +223,7 @@ export async function openLock(identity: string, { server, stateDir, clock }: Lo
   const toError = (error: unknown): unknown =>
     isSystemError(error) ? storageError(error, 'lock the import in', dir) : error;
   try {
-    const file = { dir: join(dir, hash), name: `lock-${LOCK_VERSION}`, rotateAtBytes: ROTATE_AT_BYTES };
+    const file = { dir: join(dir, hash), name: `lock-${LOCK_VERSION}`, rotateAtBytes: ROTATE_AT_BYTES, clock };
     mkdirAndPrune(file.dir);
     return new Lock(new FileLog(lockFormat, file), clock, { ...processes, isOnServer: false, toError });
   } catch (error) {

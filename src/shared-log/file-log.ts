@@ -75,7 +75,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     this.#segments = new Segments(this.#fs, options);
     this.#state = format.initial();
     this.#segment = unread(this.#segments.openNewest());
-    this.#checkedAt = this.#clock.monotonic();
+    this.#checkedAt = this.#clock.now();
     this.#catchUp();
   }
 
@@ -120,8 +120,9 @@ export class FileLog<State, Result = void> implements Log<State> {
 
   // If the files were removed or their directory was renamed, continues in the log that other processes use now.
   #stayInPlace(): void {
-    const now = this.#clock.monotonic();
-    if (now - this.#checkedAt < CHECK_EVERY_MS) return;
+    // The wall clock also runs while the machine is suspended; it may be set back.
+    const now = this.#clock.now();
+    if (Math.abs(now - this.#checkedAt) < CHECK_EVERY_MS) return;
     this.#checkedAt = now;
     if (!this.#segments.isInPlace(this.#segment.file)) this.#use(this.#segments.openNewest());
   }

@@ -39,12 +39,14 @@ function shared() {
 function inFiles() {
   const stateDir = tempDir();
   const dir = join(stateDir, 'imports');
+  const clock = new FakeClock();
   return {
     dir,
+    clock,
     logs: (): string[] =>
       readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.log')),
     acquire: async (url = URL): Promise<Lock> => {
-      const lock = await openLock(url, { clock: new FakeClock(), stateDir: () => stateDir });
+      const lock = await openLock(url, { clock, stateDir: () => stateDir });
       await lock.acquire({ ...options, onWait: () => expect.unreachable('it is held') });
       return lock;
     },
@@ -72,7 +74,7 @@ test.runIf(hasModes)('a lock in a file is private, hides its URL, and locks no o
 });
 
 test('the lock of a new base URL removes locks that were not used for 48 hours, and their runs end', async () => {
-  const { dir, logs, acquire } = inFiles();
+  const { dir, clock, logs, acquire } = inFiles();
   const old = await acquire('old');
   const [unused] = logs();
   const recent = await acquire('recent');
@@ -84,6 +86,7 @@ test('the lock of a new base URL removes locks that were not used for 48 hours, 
   expect(logs()).toHaveLength(2);
   recent.assertHeld();
   // A run that was suspended for so long finds an empty log, and sends nothing.
+  clock.at += 49 * 3_600_000;
   expect(() => old.assertHeld()).toThrow('the import lock was removed');
 });
 

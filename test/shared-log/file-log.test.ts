@@ -250,6 +250,9 @@ test('a log checks whether its file is still in place at most once in 10 ms', as
     await clock.advance(1);
   }
   expect(statSync).toHaveBeenCalledTimes(2);
+  clock.at -= 3_600_000;
+  log.append('after the clock was set back');
+  expect(statSync).toHaveBeenCalledTimes(3);
 });
 
 test('a record written after a seal is moved to the next segment once', () => {
