@@ -69,9 +69,8 @@ class TicketWait {
   readonly #request: TicketRequest;
   readonly #isBusy: () => boolean;
   #reported: HttpWait | undefined;
-  /** On the monotonic clock: the start of the wait for a response to any process, and to other processes only. */
-  #pendingSince: number | undefined;
-  #othersSince: number | undefined;
+  /** The wait for a response to this process or to another one, and its start on the monotonic clock. */
+  #pending: { readonly isOwn: boolean; readonly since: number } | undefined;
 
   constructor(options: HttpClientOptions, request: TicketRequest, isBusy: () => boolean) {
     this.#options = options;
@@ -84,7 +83,7 @@ class TicketWait {
     const { clock, limits } = this.#options;
     const now = clock.now();
     if (until - now > limits.maxWaitMs) throw rateLimitedError(reason, until, now, limits, this.#request.refusal);
-    this.#pendingSince = this.#othersSince = undefined;
+    this.#pending = undefined;
     this.#report({ until, reason });
     const ms = Math.max(1, Math.ceil(until - now));
     await clock.sleep(Math.min(LONGEST_SLEEP_MS, ms), this.#request.signal);
@@ -96,12 +95,11 @@ class TicketWait {
     const { signal, timeoutMs, refusal } = this.#request;
     const now = clock.monotonic();
     const isOwn = this.#isBusy();
-    this.#pendingSince ??= now;
-    this.#othersSince = isOwn ? undefined : (this.#othersSince ?? now);
+    if (this.#pending?.isOwn !== isOwn) this.#pending = { isOwn, since: now };
+    const waited = now - this.#pending.since;
     // Do not limit the wait for a request of this process: its own timeout ends it.
-    const left = this.#othersSince === undefined ? timeoutMs : limits.maxWaitMs - (now - this.#othersSince);
+    const left = isOwn ? timeoutMs : limits.maxWaitMs - waited;
     if (left <= 0) throw rateLimitedError('pending', undefined, clock.now(), limits, refusal);
-    const waited = now - this.#pendingSince;
     if (waited > NOTIFY_PENDING_AFTER_MS && this.#reported?.reason !== 'pending')
       this.#report({ until: clock.now() + left, reason: 'pending', isOwn });
     const poll = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, waited / 8));
