@@ -1,6 +1,6 @@
 // Whether a request may be sent: a pure function of the state (docs/rate-limits.md).
-import type { KeyState, Window } from './key-state.ts';
-import { activeBlock, awaitedTickets } from './key-state.ts';
+import type { KeyState, Ticket, Window } from './key-state.ts';
+import { activeBlock } from './key-state.ts';
 import { windowEnd } from './window.ts';
 
 export type Admission = { readonly granted: true; readonly probe: boolean } | Denied;
@@ -18,11 +18,31 @@ export function admit(state: KeyState, now: number): Admission {
   const t = Math.max(now, state.time);
   const block = activeBlock(state, t);
   if (block) return { granted: false, reason: 'blocked', until: block.until };
-  const awaited = awaitedTickets(state, t);
+  const { awaited, unanswered } = openRequests(state, t);
   if (awaited.some(({ probe }) => probe)) return PENDING;
   if (isProbeDue(state, t)) return fitsBesideProbe(state, awaited.length) ? PROBE : PENDING;
   if (awaited.length >= mostInFlight(state)) return PENDING;
-  return state.window ? admitTo(state.window, awaited.length, unansweredCount(state, t)) : GRANTED;
+  return state.window ? admitTo(state.window, awaited.length, unanswered) : GRANTED;
+}
+
+/** The requests without a response at one time. */
+interface OpenRequests {
+  /** Other requests wait for their responses. */
+  readonly awaited: readonly Ticket[];
+  /** The number of those that no request waits for, but that the service may have counted. */
+  readonly unanswered: number;
+}
+
+/**
+ * For example, 4 requests are left, and a and b are sent: both are awaited. After 1 s, the connection of a breaks: a is
+ * unanswered. After 5 s, so is b, since its process may have been killed or stopped: 2 requests are left. Then c is sent, and
+ * its response shows what is left. This includes a and b, so no request is unanswered any more.
+ */
+export function openRequests({ tickets, lost, countedUntil }: KeyState, t: number): OpenRequests {
+  const all = Object.values(tickets);
+  const awaited = all.filter(({ overdueAt }) => t <= overdueAt);
+  const overdue = all.filter(({ overdueAt }) => t > overdueAt && overdueAt >= countedUntil);
+  return { awaited, unanswered: lost.length + overdue.length };
 }
 
 // The remaining quota is unknown at the start, after a refusal, and after a reset.
@@ -40,13 +60,6 @@ function mostInFlight({ window, concurrency, hasHiddenLimit }: KeyState): number
   return window && !hasHiddenLimit ? Number.POSITIVE_INFINITY : Math.floor(concurrency);
 }
 
-// The requests without a response that may have counted: lost ones, and overdue ones, which no process waits for any more.
-function unansweredCount({ tickets, unanswered, countedUntil }: KeyState, t: number): number {
-  const overdue = Object.values(tickets).map(({ overdueAt }) => overdueAt);
-  const lostAt = [...unanswered, ...overdue.filter((at) => t > at)];
-  return lostAt.filter((at) => at >= countedUntil).length;
-}
-
 function admitTo(window: Window, awaited: number, unanswered: number): Admission {
   const left = window.remaining - unanswered;
   if (left > awaited) return GRANTED;
@@ -56,11 +69,11 @@ function admitTo(window: Window, awaited: number, unanswered: number): Admission
   return { granted: false, reason: 'window', until: windowEnd(window) };
 }
 
-/** Whether a ticket still allows its request now: not during a block, in a window that has been exhausted since, or when overdue. */
+/** Whether a ticket still allows its request now: not during a block, in a window that has been exhausted since, or after 5 s. */
 export function isStillGranted(state: KeyState, id: string, now: number): boolean {
   const t = Math.max(now, state.time);
   const ticket = state.tickets[id];
-  // Others no longer wait for an overdue request, so sending it might exceed the limit.
+  // Other requests no longer wait for it after 5 s, so sending it might exceed the limit.
   if (ticket === undefined || t > ticket.overdueAt || activeBlock(state, t)) return false;
   const { window } = state;
   const isExhausted = window?.remaining === 0 && t < windowEnd(window);

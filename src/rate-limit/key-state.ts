@@ -1,4 +1,4 @@
-// The state of one key, which all processes share. It is plain JSON and its own snapshot.
+// The rate limit of one API key, as its processes have learned it: plain JSON, which is also its snapshot.
 import type { ProcessRef } from '../shared-log/process-liveness.ts';
 import type { BlockReason } from './ledger-record.ts';
 
@@ -6,7 +6,7 @@ export interface Ticket {
   /** The number of its record, which orders requests and responses. */
   readonly seq: number;
   readonly at: number;
-  /** Until then, its request may be sent, and other requests wait for its response. */
+  /** Until then, its request may be sent, and other requests wait for its response (see `openRequests`). */
   readonly overdueAt: number;
   /** Until then, its response may arrive. */
   readonly expires: number;
@@ -19,9 +19,9 @@ export interface Ticket {
 export interface Window {
   readonly limit?: number | undefined;
   readonly remaining: number;
+  /** The latest and the earliest time of the reset (see `window.ts`). */
   readonly resetAt: number;
-  /** The earliest possible reset: `resetAt` may be too late by at most the time that the response took. */
-  readonly resetNotBefore: number;
+  readonly earliestResetAt: number;
   readonly reportedAt: number;
   /** The number of the record that last described it. */
   readonly seq: number;
@@ -44,15 +44,15 @@ export interface KeyState {
   time: number;
   seq: number;
   tickets: Record<string, Ticket>;
-  /** When requests were lost: each counts until the response to a request that was sent later shows the remaining quota. */
-  unanswered: number[];
-  /** When the last request whose response showed the remaining quota was sent; this quota includes all requests lost before. */
+  /** When requests were lost that the remaining quota may not include yet. */
+  lost: number[];
+  /** When the last request was sent whose response showed the remaining quota, which includes all requests lost before. */
   countedUntil: number;
   window?: Window | undefined;
   /** The last window whose reset was more than an hour ahead: the daily one, for display only. */
   daily?: Window | undefined;
   block?: Block | undefined;
-  /** Whether the quota is unknown: no success, or error with a quota, since the start or the last refusal. */
+  /** True at the start and after a refusal, until a success, or a server error with rate-limit headers, shows what is left. */
   needsProbe: boolean;
   /** The maximum number of requests in flight; only the integer part counts. */
   concurrency: number;
@@ -62,7 +62,7 @@ export interface KeyState {
 
 export function initialState(): KeyState {
   const unknown = { window: undefined, daily: undefined, block: undefined };
-  const requests = { time: 0, seq: 0, tickets: {}, unanswered: [], countedUntil: 0 };
+  const requests = { time: 0, seq: 0, tickets: {}, lost: [], countedUntil: 0 };
   return { ...unknown, ...requests, needsProbe: true, concurrency: 1, hasHiddenLimit: false };
 }
 
@@ -74,9 +74,4 @@ export function activeBlock({ block }: KeyState, t: number): Block | undefined {
 /** Whether a request was sent after record number `seq`; false if its ticket had expired or is in another log. */
 export function isSentAfter({ seq }: { readonly seq: number }, ticket: Ticket | undefined): boolean {
   return ticket !== undefined && ticket.seq > seq;
-}
-
-/** The requests whose responses others wait for; the process of an overdue one may have been killed or stopped. */
-export function awaitedTickets({ tickets }: KeyState, t: number): readonly Ticket[] {
-  return Object.values(tickets).filter(({ overdueAt }) => t <= overdueAt);
 }

@@ -1,4 +1,8 @@
 // The window that headers report: the requests left until its reset. Pure.
+//
+// The time of a reset is known as a range. For example, a request is sent at 0 s, and its response arrives at 4 s and states a
+// reset in 60 s. The service may have written this at any moment between, so the reset is at 60 s at the earliest and at 64 s at
+// the latest. Requests wait for the latest time. Two responses describe different windows only if their ranges are apart.
 import type { KeyState, Ticket, Window } from './key-state.ts';
 import { isSentAfter } from './key-state.ts';
 import type { RateLimitReading } from './ledger-record.ts';
@@ -16,21 +20,21 @@ export function windowEnd({ resetAt }: Window): number {
 export function windowFrom(reading: RateLimitReading, sentAt: number, { time, seq }: KeyState): Window | undefined {
   const { limit, remaining, resetInMs } = reading;
   if (remaining === undefined || resetInMs === undefined) return undefined;
-  const resets = { resetAt: time + resetInMs, resetNotBefore: sentAt + resetInMs };
+  const resets = { resetAt: time + resetInMs, earliestResetAt: sentAt + resetInMs };
   return { limit, remaining, ...resets, reportedAt: time, seq };
 }
 
 /** The window after a response. */
 export function nextWindow(known: Window | undefined, reported: Window, ticket: Ticket | undefined): Window {
   if (!known || reported.reportedAt >= windowEnd(known)) return reported;
-  if (isSentAfter(known, ticket) || isBefore(known, reported)) return reported;
-  if (isBefore(reported, known)) return known;
+  if (isSentAfter(known, ticket) || resetsBefore(known, reported)) return reported;
+  if (resetsBefore(reported, known)) return known;
   // Both describe one window, and their responses may have changed order: the lower remaining number counts.
   const later = reported.resetAt > known.resetAt ? reported : known;
   return { ...later, remaining: Math.min(known.remaining, reported.remaining), seq: reported.seq };
 }
 
-// Whether the reset of one window is certainly before that of the other.
-function isBefore(one: Window, other: Window): boolean {
-  return one.resetAt + RULES.sameWindowMs < other.resetNotBefore;
+// Whether one range ends before the other begins.
+function resetsBefore(one: Window, other: Window): boolean {
+  return one.resetAt + RULES.sameWindowMs < other.earliestResetAt;
 }

@@ -111,7 +111,7 @@ a successful probe without headers after the end of a window drops the window
 a failed probe without headers after the end of a window keeps the window
   ${OPEN}, 61001 take a, 61100 bare a status=502, 61100 has window.limit=60
 a request without a response counts against the window until the response to a later request reports the remaining quota
-  ${OPEN} left=3, 1 take a b c, 5 lost a b, 5 unsent c, 10 grants 1, 20 ok n10-0 left=2, 30 grants 2, 30 has unanswered.length=0
+  ${OPEN} left=3, 1 take a b c, 5 lost a b, 5 unsent c, 10 grants 1, 20 ok n10-0 left=2, 30 grants 2, 30 has lost.length=0
 a request waits for a response that may show that a lost request did not count
   ${OPEN} left=3, 1 take a b c, 2 lost a, 3 ok b left=1, 4 is pending, 5 lost c, 6 is window 61000
 an overdue request that a later response includes does not count again after its timeout
@@ -156,10 +156,10 @@ test.each(cases)('%s', (_title, ...history) => {
   play(history.map((line) => line.trim()).join(' '));
 });
 
-test(`at most ${RULES.unansweredKept} requests without a response are remembered`, () => {
+test(`at most ${RULES.lostKept} requests without a response are remembered`, () => {
   const state = play(`${OPEN} left=5000 limit=5000`);
-  for (let id = 0; id < RULES.unansweredKept + 5; id++) play(`1 take x${id}, 2 lost x${id}`, state);
-  expect(state.unanswered).toHaveLength(RULES.unansweredKept);
+  for (let id = 0; id < RULES.lostKept + 5; id++) play(`1 take x${id}, 2 lost x${id}`, state);
+  expect(state.lost).toHaveLength(RULES.lostKept);
 });
 
 test('after a clock was set back by an hour, the rest of a block is kept once and all else is learned again', () => {
