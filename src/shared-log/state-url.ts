@@ -11,20 +11,25 @@ export interface StateServerConnection {
 }
 
 /**
- * Messages omit the URL, since it may contain a password.
+ * Parses `rediss://USER:PASSWORD@HOST:PORT/DATABASE`; port 6379 and database 0 by default. Messages omit the URL, since it
+ * may contain a password.
+ * @param password overrides that of the URL
  * @param name the name of the setting, for messages
  * @throws PetstoreError `usage`
  */
 export function parseStateUrl(text: string, password: string | undefined, name: string): StateServerConnection {
-  const wrong = (problem: string): PetstoreError =>
-    new PetstoreError('usage', `${name} ${problem}`, { hint: 'use a URL such as rediss://user@host:6379/0' });
+  const invalid = (message: string): PetstoreError =>
+    new PetstoreError('usage', message, { hint: 'use a URL such as rediss://user@host:6379/0' });
+  const wrong = (problem: string): PetstoreError => invalid(`${name} ${problem}`);
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const [, scheme] = /^(rediss?|valkeys?):$/.exec(url?.protocol ?? '') ?? [];
   if (!url || !scheme) throw wrong('must be a redis://, rediss://, valkey:// or valkeys:// URL');
   if (url.hostname === '') throw wrong('has no host');
   if (url.search !== '' || url.hash !== '') throw wrong('must not contain a query or a fragment');
   const database = /^\/?(\d{0,4})$/.exec(url.pathname)?.[1];
-  if (database === undefined) throw wrong('has an invalid database number');
+  // If the password contains an unescaped slash, the path contains the rest of it.
+  if (url.pathname.includes('@')) throw wrong('has a slash before the host; write it as %2F');
+  if (database === undefined) throw invalid(`invalid database number "${url.pathname.slice(1)}" in ${name}`);
   const decoded = (part: string): string | undefined => {
     try {
       return part === '' ? undefined : decodeURIComponent(part);

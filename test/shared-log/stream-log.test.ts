@@ -242,7 +242,9 @@ test.each<[string, object | RegExp]>([
   ['valkey://[::1]:7000', { host: '::1', port: 7000, tls: false }],
   ['http://u:secret@host', /^X must be a redis:/],
   ['redis://u:secret@', /^X (?!.*secret)/],
-  ['redis://u:secret@h/x', /^X (?!.*secret)/],
+  ['redis://u:secret@h/foo', /^invalid database number "foo" in X$/],
+  ['redis://u:secret@h/10000', /^invalid database number "10000" in X$/],
+  ['redis://u:6379/secret@h', /^X (?!.*secret)/],
   ['redis://u:secret@h/0?a=1', /^X (?!.*secret)/],
   ['redis://%zz:secret@h', /^X (?!.*secret)/],
 ])('the state server address %s is parsed, or rejected without showing its password', (url, expected) => {
