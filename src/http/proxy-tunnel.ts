@@ -28,8 +28,8 @@ export async function openTunnel(
   const headers = { host: path, ...(login !== ':' && { 'proxy-authorization': authorization }) };
   const send = proxy.protocol === 'https:' ? requestHttps : requestHttp;
   const options = { method: 'CONNECT', path, headers, agent: false, rejectUnauthorized: true, signal };
-  const connected = once(send(proxy.origin, options).end(), 'connect');
-  const [{ statusCode = 0 }, socket] = (await connected.catch((error: Error) => {
+  const connectEvent = once(send(proxy.origin, options).end(), 'connect');
+  const [{ statusCode = 0 }, socket] = (await connectEvent.catch((error: Error) => {
     throw notConnectedError(proxy, error);
   })) as [IncomingMessage, Socket];
   if (statusCode !== 200) {
