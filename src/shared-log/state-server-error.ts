@@ -69,7 +69,6 @@ const REPLY_CAUSES: readonly (readonly [RegExp, Cause])[] = [
     rejected('permission denied', `grant the user in stateUrl ${PERMISSIONS}`),
   ],
   [/^WRONGTYPE/, rejected('another program uses its key in the database', 'name another database in stateUrl')],
-  [/DB index/, rejected('it has no such database', 'correct the number at the end of stateUrl')],
   [/\bOOM\b/, unavailable('it is out of memory', 'increase maxmemory on the state server')],
   [/\bMISCONF\b/, unavailable('it cannot save to disk', 'free some disk space on the state server')],
   [/\bNOREPLICAS\b/, unavailable('it has too few replicas')],
@@ -80,7 +79,12 @@ const REPLY_CAUSES: readonly (readonly [RegExp, Cause])[] = [
   [/\b(?:CLUSTERDOWN|TRYAGAIN)\b/, unavailable('its cluster is down')],
 ];
 
-export function replyError({ message }: Error): StateServerError {
+/** @param database the number of the database that the connection selects */
+export function replyError({ message }: Error, database: number): StateServerError {
+  if (message.includes('DB index'))
+    return new StateServerError(
+      rejected(`it has no database ${database}`, 'correct the number at the end of stateUrl'),
+    );
   const [, cause] = REPLY_CAUSES.find(([pattern]) => pattern.test(message)) ?? [];
   // The server appends the position in the script at which the command failed.
   const text = escapeControls(message.replace(/\n.*| script: .*/s, '')).slice(0, 200);

@@ -25,17 +25,22 @@ export interface StateServerOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+/**
+ * What the calls so far have shown:
+ *
+ *     untried ──reply──▶ up ──5 s of failures──▶ down ──reply──▶ up          (any) ──close()──▶ closed
+ *
+ * Only a server that is `up` is worth a retry.
+ */
+type Health = 'untried' | 'up' | 'down' | 'closed';
+
 export class StateServer {
   readonly #options: StateServerOptions;
+  #health: Health = 'untried';
   #client: Redis | undefined;
   #opening: Promise<Redis> | undefined;
-  /** Whether the server has responded, and no later call has failed for 5 s. */
-  #isUp = false;
-  #isClosed = false;
-  /** When the last retried call failed. */
-  #failedAt = Number.NEGATIVE_INFINITY;
-  /** Whether the server has run a script: a user may be permitted to run `INFO` only. */
-  #accepted = false;
+  /** The end of the time in which a failure belongs to an outage that was reported. */
+  #outageEndsAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: StateServerOptions) {
     this.#options = options;
@@ -52,21 +57,37 @@ export class StateServer {
   }
 
   /**
-   * Runs a Lua script, which the server caches, and retries it while the server is unavailable; running it twice must be safe.
+   * Runs a Lua script, which the server caches. A script that fails may run twice: it is retried for 5 s while the server
+   * is unavailable, if the server has run a script before.
    * @throws StateServerError
    */
   async run(script: string, key: string, args: readonly (string | number)[]): Promise<Reply> {
-    const reply = await this.#patiently('EVAL', script, 1, key, ...args);
-    this.#accepted = true;
-    return reply;
+    const { clock } = this.#options;
+    // Each call has its own deadline, since a server may accept reads while it rejects writes.
+    for (let deadline = Number.POSITIVE_INFINITY; ; ) {
+      try {
+        const reply = await this.#call('EVAL', script, 1, key, ...args);
+        this.#become('up');
+        return reply;
+      } catch (error) {
+        if (!this.isOutage(error)) throw error;
+        const now = clock.monotonic();
+        deadline = Math.min(deadline, now + PATIENCE_MS);
+        if (this.#health === 'up' && now >= deadline) this.#become('down');
+        if (this.#health !== 'up') throw error;
+        this.#reportOutage(error.message, now);
+        await clock.sleep(RETRY_EVERY_MS);
+      }
+    }
   }
 
   /**
+   * Asks the server once, without a retry.
    * @returns the policy by which the server may delete keys; undefined if it deletes none
    * @throws StateServerError
    */
   async evictionPolicy(): Promise<string | undefined> {
-    const info = String(await this.#patiently('INFO', 'memory'));
+    const info = String(await this.#call('INFO', 'memory'));
     const [, policy = 'noeviction'] = /^maxmemory_policy:(\S+)/m.exec(info) ?? [];
     return policy === 'noeviction' || /^maxmemory:0\r?$/m.test(info) ? undefined : escapeControls(policy);
   }
@@ -77,65 +98,49 @@ export class StateServer {
   }
 
   /**
-   * The error of a command that requires the server: `usage` if the server rejects the first script, otherwise `storage`.
+   * Converts a StateServerError: `usage` if the server rejects the configuration before it has run any script, otherwise
+   * `storage`. Other errors are returned unchanged.
    * @param ifItMayPass the hint if the server is only unavailable now
    */
   toPetstoreError(error: unknown, ifItMayPass = WHEN_AVAILABLE): unknown {
     if (!(error instanceof StateServerError)) return error;
-    const kind = error.problem === 'rejected' && !this.#accepted ? 'usage' : 'storage';
+    const kind = error.problem === 'rejected' && this.#health === 'untried' ? 'usage' : 'storage';
     const hint = error.hint ?? ifItMayPass;
     const message = `cannot use state server ${this.name}: ${error.message}`;
     return new PetstoreError(kind, message, { hint, reason: { is: 'state_server' } });
   }
 
-  /** Rejects the calls that have no reply yet. */
+  /** Rejects the calls that have no reply yet, and all later ones. */
   close(): void {
-    this.#isClosed = true;
+    this.#become('closed');
     this.#disconnect(this.#client);
   }
 
-  // Each call has its own deadline, since a server may accept reads while it rejects writes.
-  async #patiently(command: string, ...args: (string | number)[]): Promise<Reply> {
-    const { clock } = this.#options;
-    for (let deadline = Number.POSITIVE_INFINITY; ; ) {
-      try {
-        const reply = await this.#call(command, ...args);
-        this.#isUp = true;
-        return reply;
-      } catch (error) {
-        if (!(error instanceof StateServerError) || error.problem !== 'unavailable') throw error;
-        const now = clock.monotonic();
-        deadline = Math.min(deadline, now + PATIENCE_MS);
-        if (now >= deadline) this.#isUp = false;
-        if (!this.#isUp || this.#isClosed) throw error;
-        this.#reportOutage(error.message, now);
-        await clock.sleep(RETRY_EVERY_MS);
-      }
-    }
+  #become(health: Health): void {
+    if (this.#health !== 'closed') this.#health = health;
   }
 
-  // Failures that follow each other within 5 s are one outage.
   #reportOutage(reason: string, now: number): void {
-    const isNew = now - this.#failedAt > PATIENCE_MS;
-    this.#failedAt = now;
+    const isNew = now > this.#outageEndsAt;
+    this.#outageEndsAt = now + PATIENCE_MS;
     if (isNew) this.#options.onOutage?.(`cannot use state server ${this.name} (${reason}); retrying for up to 5s`);
   }
 
   async #call(command: string, ...args: (string | number)[]): Promise<Reply> {
-    const client = await this.#connected();
+    const client = await this.#connect();
     try {
       return await this.#within(client.call(command, ...args) as Promise<Reply>);
     } catch (error) {
       const isReply = error instanceof ReplyError;
       // After a missing reply, every later one would be late too; after a failover, a new connection may reach the new primary.
       if (!isReply || /\bREADONLY\b/.test(String(error))) this.#disconnect(client);
-      throw isReply ? replyError(error as Error) : connectionError(error as Error);
+      throw isReply ? this.#replyError(error) : connectionError(error as Error);
     }
   }
 
   // Concurrent calls share one attempt to connect.
-  #connected(): Promise<Redis> {
-    if (this.#isClosed) return Promise.reject(new StateServerError(CLOSED));
+  #connect(): Promise<Redis> {
+    if (this.#health === 'closed') return Promise.reject(new StateServerError(CLOSED));
     if (this.#client?.status === 'ready') return Promise.resolve(this.#client);
     this.#opening ??= this.#open().finally(() => {
       this.#opening = undefined;
@@ -170,13 +175,17 @@ export class StateServer {
     } catch (error) {
       const isHandshake = tls && client.status === 'connecting' && client.stream?.connecting === false;
       client.disconnect();
-      if (error instanceof ReplyError) throw replyError(error as Error);
+      if (error instanceof ReplyError) throw this.#replyError(error);
       if (isHandshake && !reason) throw new StateServerError(NO_TLS);
       throw connectionError((reason ?? error) as Error);
     }
     this.#client = client;
-    if (this.#isClosed) this.#disconnect(client);
+    if (this.#health === 'closed') this.#disconnect(client);
     return client;
+  }
+
+  #replyError(error: unknown): StateServerError {
+    return replyError(error as Error, this.#options.connection.database);
   }
 
   // Disconnects once: each call of the library's method adds a listener to the socket.

@@ -51,7 +51,7 @@ test.each([
   ['NOAUTH Authentication required.', 'rejected: it requires a password', 'set statePassword'],
   ['WRONGPASS invalid', 'rejected: user name or password rejected', 'check statePassword and the user in '],
   ['WRONGTYPE Operation', 'rejected: another program uses its key in the database', 'name another database in '],
-  ['ERR DB index is out of range', 'rejected: it has no such database', 'correct the number at the end of '],
+  ['ERR DB index is out of range', 'rejected: it has no database 0', 'correct the number at the end of '],
   ['ERR unknown command', 'rejected: ERR unknown command', 'correct stateUrl'],
   ['READONLY replica', 'unavailable: it is a read-only replica', AGAIN],
 ])('the error reply "%s" is reported as "%s" with the hint "%s"', async (reply, expected, hint) => {
@@ -66,7 +66,7 @@ test.each([
 });
 
 test('a hint in the client library names library options', () => {
-  const error = replyError(new Error('WRONGPASS'));
+  const error = replyError(new Error('WRONGPASS'), 0);
   expect(error.hint).toBe('check statePassword and the user in stateUrl');
 });
 
@@ -87,7 +87,7 @@ withServer('a server runs scripts and rejects a missing password and an unknown 
   const password = 'pässword';
   expect(await ping(client(server.port, { password }))).toEqual(['pong', 'key', 'x']);
   expect(await failure(client(server.port))).toBe('rejected: it requires a password');
-  expect(await failure(client(server.port, { password, database: 99 }))).toBe('rejected: it has no such database');
+  expect(await failure(client(server.port, { password, database: 99 }))).toBe('rejected: it has no database 99');
 });
 
 test('the error of an unknown host or a server without TLS has a hint about the URL', async () => {
