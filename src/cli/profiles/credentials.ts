@@ -8,6 +8,7 @@ import { sandboxDataFile, stateDir } from '../../settings/paths.ts';
 import type { Environment } from '../context.ts';
 import type { ProfileStore } from './conf-store.ts';
 import type { KeyCommandContext } from './key-command.ts';
+import type { KeyCommand } from './key-command-line.ts';
 import type { StoredProfile } from './store.ts';
 import { checkProfileExists, checkProfileName, DEFAULT_PROFILE, hasKey, SANDBOX } from './store.ts';
 
@@ -23,8 +24,7 @@ export interface FoundUrl extends Partial<BaseUrl> {
 export interface FoundKey {
   readonly key?: string;
   readonly keySource: KeySource;
-  /** `source`: the profile or variable that contains the command. */
-  readonly keyCommand?: { readonly line: string; readonly source: string };
+  readonly keyCommand?: KeyCommand;
 }
 
 /** Base URL and API key of a command. For the embedded sandbox, the base URL is `sandbox:` and the data file. */
@@ -113,7 +113,7 @@ export async function resolveCredentials(
   const { key = '', keySource, keyCommand } = findKey(selected, found);
   if (!keyCommand) return { profile, baseUrl, urlSource, key, keySource };
   const { runKeyCommand } = await import('./key-command.ts');
-  const printed = await runKeyCommand(keyCommand.line, keyCommand.source, context);
+  const printed = await runKeyCommand(keyCommand, context);
   return { profile, baseUrl, urlSource, key: printed, keySource, keyCommand };
 }
 
@@ -182,7 +182,7 @@ export function findKey({ profile, overrides, stored }: SelectedProfile, { origi
     throw new PetstoreError('auth', message, { hint });
   }
   if (stored.keyCommand !== undefined) {
-    const keyCommand = { line: stored.keyCommand, source: `the key command from ${source}` };
+    const keyCommand = { line: stored.keyCommand, source: `the key command from ${source}`, profile };
     return { keyCommand, keySource: 'command' };
   }
   return { key: checkKey(stored.key, source, login), keySource: 'stored' };

@@ -4,7 +4,6 @@ import type { Reason } from '../../../errors.ts';
 import { PetstoreError, rephrase } from '../../../errors.ts';
 import type { BaseUrl } from '../../../settings/credential-rules.ts';
 import { checkBaseUrl, checkKey, MAX_KEY_LENGTH, parseBaseUrl } from '../../../settings/credential-rules.ts';
-import { escapeControls } from '../../../text/escape.ts';
 import { looksLikeKey, maskKey } from '../../../text/redact.ts';
 import type { Action } from '../../command.ts';
 import { actionHandler, PetstoreCommand } from '../../command.ts';
@@ -35,7 +34,8 @@ interface LoginResult {
   readonly url: string;
   /** Masked; null if a key command was saved without running it. */
   readonly key: string | null;
-  readonly keyCommand?: string | undefined;
+  /** Whether a key command was saved, whose text may contain the key. */
+  readonly keyCommand: boolean;
   readonly verified: boolean;
   /** Whether commands without --profile use this profile from now on. */
   readonly active: boolean;
@@ -81,7 +81,7 @@ const loginAction: Action<LoginOptions, LoginResult> = {
       profile,
       url: url.url,
       key: key === undefined ? null : maskKey(key),
-      keyCommand,
+      keyCommand: keyCommand !== undefined,
       verified,
       active: store.active() === profile,
       activated,
@@ -90,7 +90,7 @@ const loginAction: Action<LoginOptions, LoginResult> = {
   view: {
     json: ({ activated: _, ...document }) => document,
     text({ profile, url, key, keyCommand, verified, active, activated }) {
-      const what = keyCommand === undefined ? `key ${key}` : `key command \`${escapeControls(keyCommand)}\``;
+      const what = keyCommand ? 'key command' : `key ${key}`;
       const use = `To use it, add -p ${profile} or run \`petstore auth switch ${profile}\``;
       return [
         `Saved ${what} for profile "${profile}" (${url})${verified ? '' : ', not verified'}\n`,
@@ -160,10 +160,12 @@ async function firstLine(session: Session): Promise<string> {
 
 // Without verification, the command is not run: its vault may be locked or on another machine.
 async function runCommand(session: Session, line: string, mayRun: boolean): Promise<Entered<string> | undefined> {
-  const { parseKeyCommand, runKeyCommand } = await import('../../profiles/key-command.ts');
-  parseKeyCommand(line, '--key-command');
+  const command = { line, source: '--key-command' };
+  const { parseKeyCommand } = await import('../../profiles/key-command-line.ts');
+  parseKeyCommand(command);
   if (!mayRun) return undefined;
-  const value = await runKeyCommand(line, '--key-command', session.context);
+  const { runKeyCommand } = await import('../../profiles/key-command.ts');
+  const value = await runKeyCommand(command, session.context);
   return { value, hint: 'make --key-command print a valid key' };
 }
 
@@ -215,7 +217,8 @@ sh -c 'COMMAND'). The first line of its stdout is the key. To use a key command 
 profile, set PETSTORE_API_KEY_COMMAND.
 
 If the active profile has no key, the new profile becomes the active one.`,
-      output: `two lines; with --json {"profile", "url", "key", "keyCommand", "verified", "active"}, with the key masked.`,
+      output: `two lines; with --json {"profile", "url", "key", "keyCommand", "verified", "active"}: key is masked, and
+keyCommand is true if a key command was saved.`,
       exitCodes: READ_ERRORS,
       examples: [
         'petstore auth login --url https://HOST/v1',

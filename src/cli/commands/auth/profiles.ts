@@ -25,6 +25,8 @@ interface LogoutResult {
   readonly removed: boolean;
   /** Whether the base URL was removed, too. */
   readonly deleted: boolean;
+  /** The profile that became the active one, since the removed one was. */
+  readonly activated: string | null;
 }
 
 const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
@@ -41,18 +43,20 @@ const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
     }
     checkProfileExists(profile, store.names(), request.profileVariable, 'use one of them');
     if (options.delete) {
+      const before = store.active();
       const deleted = store.remove(profile);
-      return { profile, removed: deleted, deleted };
+      const active = store.active();
+      return { profile, removed: deleted, deleted, activated: active === before ? null : active };
     }
     const saved = store.get(profile);
     const removed = hasKey(saved);
     if (removed) store.save(profile, { url: saved?.url });
-    return { profile, removed, deleted: false };
+    return { profile, removed, deleted: false, activated: null };
   },
   view: {
-    text({ profile, removed, deleted }) {
-      if (deleted) return [`Deleted profile "${profile}"\n`];
-      return [`${removed ? 'Removed the key of' : 'No key is saved for'} profile "${profile}"\n`];
+    text({ profile, removed, deleted, activated }) {
+      const done = deleted ? 'Deleted' : removed ? 'Removed the key of' : 'No key is saved for';
+      return [`${done} profile "${profile}"\n`, activated === null ? '' : `Profile "${activated}" is now active\n`];
     },
   },
 };
@@ -85,6 +89,10 @@ interface ListedProfile {
   readonly active: boolean;
   readonly url?: FoundUrl;
   readonly key?: FoundKey;
+  /** The program of the key command. */
+  readonly program?: string;
+  /** Whether something is saved for it. */
+  readonly isSaved: boolean;
   /** The error of a command that uses this profile. */
   readonly problem?: PetstoreError;
 }
@@ -96,12 +104,16 @@ const COLUMNS: readonly Column<ListedProfile>[] = [
     value: ({ url }) => cell(url?.url, url?.urlSource),
     wrap: true,
   },
-  { header: 'key', value: ({ key }) => cell(key?.key && maskKey(key.key), key?.keySource), wrap: true },
+  {
+    header: 'key',
+    value: ({ key, program }) =>
+      program ? `from key command \`${program}\`` : cell(key?.key && maskKey(key.key), key?.keySource),
+    wrap: true,
+  },
 ];
 
 function cell(text: string | undefined, source: FoundKey['keySource'] | undefined): string {
   if (source === 'sandbox') return 'built in';
-  if (source === 'command') return 'from a key command';
   return `${text ?? '-'}${source === 'environment' ? ' (env)' : ''}`;
 }
 
@@ -115,7 +127,7 @@ const statusAction: Action<object, readonly ListedProfile[]> = {
     const rows = names.map(async (profile) => {
       const active = profile === used;
       // The environment overrides only the active profile.
-      return { profile, active, ...(await inspect(selectProfile(active ? request : { profile }, profiles))) };
+      return { profile, active, ...(await inspect(await selectProfile(active ? request : { profile }, profiles))) };
     });
     const listed = await Promise.all(rows);
     for (const { key } of listed) redactor.add(key?.key ?? '');
@@ -123,33 +135,39 @@ const statusAction: Action<object, readonly ListedProfile[]> = {
   },
   view: {
     json: (profiles) =>
-      profiles.map(({ profile, active, url, key, problem }) => ({
+      profiles.map(({ profile, active, url, key, program, problem }) => ({
         profile,
         active,
         url: url?.url ?? null,
         urlSource: url?.urlSource ?? null,
         key: key?.key ? maskKey(key.key) : null,
         keySource: key?.keySource ?? null,
+        ...(program !== undefined && { keyCommand: program }),
         ...(problem && { problem: problem.message }),
       })),
     *text(profiles, { table }) {
       yield* table(COLUMNS, profiles);
-      const problems = profiles.flatMap(({ problem }) => problem?.message ?? []);
+      // A built-in profile that is not used needs no URL.
+      const relevant = profiles.filter(({ active, isSaved }) => active || isSaved);
+      const problems = relevant.flatMap(({ problem }) => problem?.message ?? []);
       if (problems.length > 0) yield `\n${problems.map((text) => `${capitalize(escapeControls(text))}\n`).join('')}`;
     },
     tables: true,
   },
 };
 
-async function inspect(selected: Promise<SelectedProfile>): Promise<Omit<ListedProfile, 'profile' | 'active'>> {
+async function inspect(selected: SelectedProfile): Promise<Omit<ListedProfile, 'profile' | 'active'>> {
+  const isSaved = selected.stored !== undefined;
   let url: FoundUrl | undefined;
   try {
-    const profile = await selected;
-    url = findUrl(profile);
-    return { url, key: findKey(profile, url) };
+    url = findUrl(selected);
+    const key = findKey(selected, url);
+    if (!key.keyCommand) return { isSaved, url, key };
+    const { programOf } = await import('../../profiles/key-command-line.ts');
+    return { isSaved, url, key, program: programOf(key.keyCommand) };
   } catch (problem) {
     if (!(problem instanceof PetstoreError)) throw problem;
-    return { ...(url && { url }), problem };
+    return { isSaved, ...(url && { url }), problem };
   }
 }
 
@@ -158,7 +176,8 @@ export const logout = (): PetstoreCommand =>
     .description("remove a profile's API key and keep its base URL")
     .option('--delete', 'delete the whole profile')
     .sections({
-      output: 'one line; with --json {"profile", "removed", "deleted"}.',
+      output: `one line; with --json {"profile", "removed", "deleted", "activated"}: activated is the profile that became
+active, or null.`,
       exitCodes: ['usage', 'storage'],
       examples: ['petstore auth logout', 'petstore auth logout staging --delete'],
     })
@@ -172,7 +191,7 @@ export const status = (): PetstoreCommand =>
       notes: `Nothing is sent. At most the last four characters of a key are shown. An asterisk marks the profile
 that the next command uses.`,
       output: `a table; with --json an array of {"profile", "active", "url", "urlSource", "key", "keySource",
-"problem"}.`,
+"keyCommand", "problem"}. Of a key command, only the program is shown, since an argument may be a key.`,
       exitCodes: ['usage', 'storage'],
       examples: ['petstore auth status', "petstore auth status --json | jq -r '.[] | select(.active) | .url'"],
     })

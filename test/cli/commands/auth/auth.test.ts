@@ -113,7 +113,7 @@ test('auth logout warns about PETSTORE_API_KEY_COMMAND, unless -p is given', asy
   const { out, err } = await petstore('auth logout --json', '', env);
   const message = 'PETSTORE_API_KEY_COMMAND is still set and overrides saved keys';
   expect(JSON.parse(err)).toEqual({ warning: { message } });
-  expect(JSON.parse(out)).toEqual({ profile: 'production', removed: false, deleted: false });
+  expect(JSON.parse(out)).toEqual({ profile: 'production', removed: false, deleted: false, activated: null });
   expect((await petstore('auth logout -p production', '', env)).err).toBe('');
 });
 
@@ -122,7 +122,7 @@ test('auth logout --delete deletes a profile with or without a key, and reports 
   await petstore('auth logout -p farm');
   for (const [name, gone] of Object.entries({ farm: true, staging: false })) {
     const { out } = await petstore(`auth logout ${name} --delete --json`);
-    expect(JSON.parse(out)).toEqual({ profile: name, removed: gone, deleted: gone });
+    expect(JSON.parse(out)).toMatchObject({ profile: name, removed: gone, deleted: gone });
   }
 });
 
@@ -206,6 +206,34 @@ test('--profile overrides the URL and key from the environment, with one warning
   expect(err).toContain('warning: --profile overrides PETSTORE_API_KEY and PETSTORE_BASE_URL\nquota (farm): ');
 });
 
+test('auth logout --delete of the active profile names the one that is active now', async () => {
+  await login(GOOD_KEY, ' -p farm');
+  const out = 'Deleted profile "farm"\nProfile "production" is now active\n';
+  expect(await petstore('auth logout --delete')).toEqual({ code: 0, out, err: '' });
+  await login(GOOD_KEY, ' -p farm');
+  expect(JSON.parse((await petstore('auth logout farm --delete --json')).out)).toMatchObject({
+    activated: 'production',
+  });
+});
+
+test('auth status names a missing base URL only of a profile that is active or saved', async () => {
+  expect((await petstore('auth status')).out).toMatch(/\n\nProfile "production" has no base URL\n$/);
+  await login(GOOD_KEY, ' farm');
+  expect((await petstore('auth status')).out).not.toContain('has no');
+  await petstore('auth logout farm');
+  await petstore('auth switch sandbox');
+  expect((await petstore('auth status')).out).toMatch(/\n\nProfile "farm" has no API key\n$/);
+});
+
+test.each(['', '--json'])('neither `auth login %s` nor `auth status` shows a key in a key command', async (json) => {
+  const command = ['--key-command', "sh -c 'echo qZ7xK2mW9vB4'", '--no-verify', ...json.split(' ').filter(Boolean)];
+  const run = await inProcess(['auth', 'login', '--url', service.url, ...command], { dir });
+  expect(run).toMatchObject({ code: 0, err: '' });
+  const shown = await petstore(`auth status ${json}`.trim());
+  expect(shown.out).toContain(json ? '"keyCommand":"sh"' : 'from key command `sh`');
+  expect(run.out + shown.out + shown.err).not.toContain('qZ7xK2mW9vB4');
+});
+
 test('a key command is saved instead of a key and runs each time the key is needed', async () => {
   const vault = join(dir, 'vault.mjs');
   const command = `"${process.execPath}" "${vault}"`;
@@ -217,7 +245,7 @@ test('a key command is saved instead of a key and runs each time the key is need
   });
   expect(files()).toEqual([]);
   fs.writeFileSync(vault, `process.stdout.write('${GOOD_KEY}\\n')`);
-  expect(await saveCommand()).toMatchObject({ code: 0, out: expect.stringContaining('Saved key command') });
+  expect(await saveCommand()).toMatchObject({ code: 0, out: expect.stringContaining('Saved key command for profile') });
   expect(saved()).toEqual({ url: service.url, keyCommand: command, origin: service.origin });
   expect(await petstore('categories list --json')).toMatchObject({ code: 0 });
   expect((await status())[0]).toMatchObject({ key: null, keySource: 'command' });

@@ -28,7 +28,14 @@ test('a login on a terminal of unknown size reads the key from a hidden prompt, 
   const size = { columns: 0, rows: 0, stdoutPiped: true };
   const run = await login(`--url ${service.url} --json`, [typed('API key for profile', GOOD_KEY)], size);
   expect(run).toMatchObject({ code: 0, cooked: true, saved: expect.stringContaining(GOOD_KEY) });
-  const document = { profile: 'production', url: service.url, key: '…6789', verified: true, active: true };
+  const document = {
+    profile: 'production',
+    url: service.url,
+    key: '…6789',
+    keyCommand: false,
+    verified: true,
+    active: true,
+  };
   expect(JSON.parse(run.out)).toEqual(document);
   expect(run.screen).not.toContain(GOOD_KEY.slice(0, 4));
   expect(run.screen.length).toBeLessThan(20_000);
