@@ -98,10 +98,9 @@ function exchange(
     let requestSent = false;
     let sentAt = now();
     let head: ResponseHead | undefined;
-    let received = 0;
     let ended = false;
     let controller: Dispatcher.DispatchController | undefined;
-    const chunks: Buffer[] = [];
+    const body = new Body();
 
     const finish = (failure?: unknown): void => {
       if (ended) return;
@@ -109,8 +108,7 @@ function exchange(
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
       // The status of an error is enough, even if the rest of its body is missing.
-      if (head && (!failure || (head.status >= 400 && !signal.aborted)))
-        resolve({ ...head, body: Buffer.concat(chunks) });
+      if (head && (!failure || (head.status >= 400 && !signal.aborted))) resolve({ ...head, body: body.bytes() });
       else reject(failure);
     };
     // Finishes early and closes the connection.
@@ -146,10 +144,9 @@ function exchange(
         options.onHead?.(head);
       },
       onResponseData(_controller, chunk) {
-        received += chunk.length;
-        chunks.push(chunk);
-        if (head && head.status >= 400 && received >= MAX_ERROR_BYTES) abort();
-        else if (received > MAX_RESPONSE_BYTES) fail('too-large', 'the response is larger than 64 MiB');
+        body.add(chunk);
+        if (head && head.status >= 400 && body.size >= MAX_ERROR_BYTES) abort();
+        else if (body.size > MAX_RESPONSE_BYTES) fail('too-large', 'the response is larger than 64 MiB');
       },
       onResponseEnd: () => finish(),
       onResponseError(_controller, error) {
@@ -159,6 +156,27 @@ function exchange(
       },
     });
   });
+}
+
+/** Copies the chunks of a body into one buffer: a list of chunks of one byte each would need a hundred times their memory. */
+class Body {
+  size = 0;
+  #buffer = Buffer.alloc(0);
+
+  add(chunk: Buffer): void {
+    const size = this.size + chunk.length;
+    if (size > this.#buffer.length) {
+      const larger = Buffer.alloc(Math.max(size, 2 * this.size));
+      larger.set(this.bytes());
+      this.#buffer = larger;
+    }
+    this.#buffer.set(chunk, this.size);
+    this.size = size;
+  }
+
+  bytes(): Buffer {
+    return this.#buffer.subarray(0, this.size);
+  }
 }
 
 // A header value that was sent twice counts once.

@@ -14,8 +14,8 @@ const KEY = 'sk_test_0123456789';
 
 type Attempt = Partial<Parameters<Transport['send']>[1]>;
 
-function open(baseUrl: string, env = {}) {
-  const transport = createTransport({ baseUrl, key: KEY, version: '1.2.3', env, now: Date.now });
+function open(baseUrl: string, env = {}, now = Date.now) {
+  const transport = createTransport({ baseUrl, key: KEY, version: '1.2.3', env, now });
   return (request = GET, how: Attempt = {}): Promise<HttpResponse> =>
     transport.send(request, { timeoutMs: 30_000, signal: new AbortController().signal, ...how });
 }
@@ -71,6 +71,19 @@ test('a response is complete although early hints precede it and its connection 
   expect([status, Buffer.from(body).toString(), heads]).toEqual([201, '{}', [201]]);
 });
 
+test('a response has the times of the first byte of its request and of its head', async () => {
+  let now = 1000;
+  const { url } = await serve((socket) => {
+    now = 3000;
+    socket.write(response('200 OK', '[]'));
+  });
+  const beforeSend = (): void => {
+    now = 2000;
+  };
+  const sent = open(url, {}, () => now)(GET, { beforeSend });
+  expect(await sent).toMatchObject({ sentAt: 2000, receivedAt: 3000 });
+});
+
 test('a request whose connection is never established times out and counts as not sent', async () => {
   // Without a TLS handshake, there is no connection.
   const { port, close } = await startTcpServer(() => undefined);
@@ -119,6 +132,14 @@ test('a response of more than 64 MiB is an error', async () => {
   const error = { reason: 'too-large', message: 'the response is larger than 64 MiB', head: { status: 201 } };
   await expect(send((await responding(large('201 Created', 65))).url, POST)).rejects.toMatchObject(error);
   expect((await send((await responding(large('200 OK', 20))).url)).body).toHaveLength(20 << 20);
+});
+
+test('half a million chunks of one byte need little memory', async () => {
+  const chunks = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\n \r\n'.repeat(500_000)}0\r\n\r\n`;
+  const { url } = await serve((socket) => socket.write(chunks));
+  const { heapUsed: before } = process.memoryUsage();
+  expect((await send(url)).body.length).toBe(500_000);
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(30e6);
 });
 
 test('about 1 MiB of an error body is read', async () => {
