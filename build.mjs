@@ -1,4 +1,4 @@
-// Builds the program, the client library with its types, the man page, and the licenses and list of bundled packages:
+// Builds the program, the client library with its types, and the licenses and list of bundled packages:
 // `node build.mjs [DIR]`.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -6,7 +6,6 @@ import { builtinModules } from 'node:module';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { esmExternalRequirePlugin } from 'rolldown/plugins';
-import { manPage } from './scripts/generate-docs.mjs';
 
 const outdir = process.argv[2] ?? 'dist';
 const about = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -32,14 +31,11 @@ const library = {
 
 rmSync(outdir, { recursive: true, force: true });
 // The program is CommonJS, because Node 20 takes a seventh longer to start with ES modules.
-const files = await bundle('cjs', { main: 'src/main.ts', ...LIBRARY }, { platform: 'node', plugins: [withoutAjv] });
-await bundle('mjs', LIBRARY, library);
-const packages = bundledPackages(files);
+const program = await bundle('cjs', { main: 'src/main.ts' }, { platform: 'node', plugins: [withoutAjv] });
+const packages = bundledPackages([...program, ...(await bundle('mjs', LIBRARY, library))]);
 writeFileSync(join(outdir, 'THIRD-PARTY-LICENSES.txt'), licenses(packages));
 writeFileSync(join(outdir, 'sbom.cdx.json'), `${JSON.stringify(sbom(packages), null, 2)}\n`);
 types();
-const reference = execFileSync(process.execPath, [join(outdir, 'main.cjs'), '--help', '--json']);
-writeFileSync(join(outdir, 'petstore.1'), manPage(JSON.parse(reference.toString())));
 
 async function bundle(extension, input, how) {
   const built = await rolldown({
@@ -65,20 +61,13 @@ async function bundle(extension, input, how) {
   return built.watchFiles;
 }
 
-// CommonJS and ES modules can both use the declarations of CommonJS modules.
 function types() {
-  const dir = join(outdir, 'types');
   const modules = [...Object.values(LIBRARY), ...TYPES];
   const emit = '--ignoreConfig --noResolve --noCheck --declaration --emitDeclarationOnly --stripInternal'.split(' ');
-  const how = ['--target', 'es2023', '--module', 'nodenext', '--rootDir', 'src', '--outDir', dir];
+  const how = ['--target', 'es2023', '--module', 'nodenext', '--rootDir', 'src', '--outDir', join(outdir, 'types')];
   execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', ...emit, ...how, ...modules], {
     stdio: 'inherit',
   });
-  writeFileSync(join(dir, 'package.json'), '{"type":"commonjs"}\n');
-  for (const [name, source] of Object.entries(LIBRARY)) {
-    const module = source.replace(/^src\/(.*)\.ts$/, './types/$1.js');
-    writeFileSync(join(outdir, `${name}.d.mts`), `export * from '${module}';\n`);
-  }
 }
 
 /** The package.json of each bundled package, with its directory. */

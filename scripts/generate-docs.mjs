@@ -1,38 +1,22 @@
-// Generates the command reference in docs/cli.md and the README's exit codes from `petstore --help --json`, and for the
-// build the man page. `node scripts/generate-docs.mjs [DIRECTORY [PROGRAM]]`, after a build, writes the two documents there.
+// Generates the command reference in docs/cli.md and the README's exit codes from `petstore --help --json`:
+// `node scripts/generate-docs.mjs [DIRECTORY [PROGRAM]]`, after a build, writes the two documents there.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
-
-/** The page petstore(1), in roff. */
-export function manPage(reference) {
-  const { version, notes, commands, exitCodes, examples } = reference;
-  const markdown = [
-    '# petstore(1) -- command-line client for the pet store API',
-    '## Synopsis',
-    'petstore command [options]',
-    '## Description',
-    paragraphs(notes),
-    cliReference(reference, (output) => output),
-    '## Exit status',
-    list(exitCodes.map((one) => [one.code, one.meaning])),
-    '## Examples',
-    fence('sh', [...examples, ...commands.flatMap((command) => command.examples)].join('\n')),
-  ].join('\n\n');
-  const converter = join(root, 'node_modules', 'marked-man', 'bin', 'marked-man.js');
-  const options = ['--version', `petstore ${version}`, '--manual', 'User Commands'];
-  const roff = execFileSync(process.execPath, [converter, ...options], { input: markdown });
-  // Without a date, the same source gives the same page.
-  return `${roff}`.replace(/^(\.TH \S+ \S+) "[^"]*"/, '$1 ""');
-}
+const [directory = root, program = join(root, 'bin', 'petstore.js')] = process.argv.slice(2);
+const help = execFileSync(process.execPath, [program, '--help', '--json']);
+const reference = JSON.parse(help.toString());
+mkdirSync(join(directory, 'docs'), { recursive: true });
+update(directory, join('docs', 'cli.md'), 'command reference', cliReference(reference));
+update(directory, 'README.md', 'exit codes', exitCodeTable(reference));
 
 /** The sections of docs/cli.md on commands, global options and environment variables. */
-function cliReference({ commands, globalOptions, environment }, outputOf) {
+function cliReference({ commands, globalOptions, environment }) {
   return [
     '## Commands',
-    ...commands.flatMap((command) => commandSection(command, outputOf)),
+    ...commands.flatMap(commandSection),
     '## Global options',
     list(globalOptions.map((one) => [one.flags, one.description])),
     'A duration is `500ms`, `30s`, `2m`, `1h`, `1d`, or a number of seconds.',
@@ -41,8 +25,10 @@ function cliReference({ commands, globalOptions, environment }, outputOf) {
   ].join('\n\n');
 }
 
-function commandSection(command, outputOf) {
-  const { aliases, description, notes, output, exitCodes } = command;
+function commandSection(command) {
+  const { aliases, description, notes, exitCodes } = command;
+  // The documents of --json have a table of their own on that page.
+  const output = command.output.replace(/[;.] with --json\b.*/i, '.');
   const alias = aliases.length > 0 ? ` Alias: ${aliases.map(code).join(', ')}.` : '';
   const endings = exitCodes.length > 0 ? ` Exit codes: ${exitCodes.join(', ')}.` : '';
   const parameters = [
@@ -51,7 +37,7 @@ function commandSection(command, outputOf) {
   ];
   return [
     `### ${escaped(command.usage.replace(' [options]', ''))}`,
-    escaped(`${description[0].toUpperCase() + description.slice(1)}.${alias} Output: ${outputOf(output)}${endings}`),
+    escaped(`${description[0].toUpperCase() + description.slice(1)}.${alias} Output: ${output}${endings}`),
     list(parameters),
     paragraphs(notes),
   ].filter(Boolean);
@@ -90,15 +76,4 @@ function update(directory, file, name, text) {
   const [start, end] = ['start', 'end'].map((at) => `<!-- generated ${name}: ${at} -->`);
   const [before, rest] = readFileSync(join(root, file), 'utf8').split(start);
   writeFileSync(join(directory, file), `${before}${start}\n\n${text}\n\n${end}${rest.split(end)[1]}`);
-}
-
-if (process.argv[1] === import.meta.filename) {
-  const [directory = root, program = join(root, 'bin', 'petstore.js')] = process.argv.slice(2);
-  const help = execFileSync(process.execPath, [program, '--help', '--json']);
-  const reference = JSON.parse(help.toString());
-  mkdirSync(join(directory, 'docs'), { recursive: true });
-  // The documents of --json have a table of their own on that page.
-  const withoutJson = (output) => output.replace(/[;.] with --json\b.*/i, '.');
-  update(directory, join('docs', 'cli.md'), 'command reference', cliReference(reference, withoutJson));
-  update(directory, 'README.md', 'exit codes', exitCodeTable(reference));
 }

@@ -88,14 +88,6 @@ export class PetstoreError extends Error {
     }
   }
 
-  /**
-   * A program that both imports and requires the package has two classes; each accepts the errors of both.
-   * @internal
-   */
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return value instanceof Error && value.name === 'PetstoreError';
-  }
-
   /** @internal */
   get processed(): Processed {
     return this.details.processed ?? (this.kind === 'unknown_outcome' || this.kind === 'internal' ? 'perhaps' : 'no');

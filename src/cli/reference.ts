@@ -1,4 +1,4 @@
-// The tables of exit codes, output formats, global options and environment variables, from which help, the man page, README.md and docs/cli.md are generated.
+// The tables of exit codes, output formats, global options and environment variables, from which help, README.md and docs/cli.md are generated.
 import type { ErrorKind } from '../error-kind.ts';
 
 /** By kind of error; `retry` says whether a script may run the command again. */

@@ -34,9 +34,7 @@ test.each([
   ['petstore.js --version', []],
   ['petstore.js --help', ['commander']],
   ['petstore.js categories list --json', ['commander', 'undici', 'conf']],
-  ['client.cjs', ['undici']],
   ['client.mjs', ['undici']],
-  ['sandbox.cjs', ['the sandbox']],
   ['sandbox.mjs', ['the sandbox']],
 ])('%s loads only the packages %j', async (line, expected) => {
   const { url } = await serving(() => ({ body: [{ id: 1, name: 'dog' }] }));

@@ -1,6 +1,4 @@
-// Help: descriptions, valid examples, line widths, the reference as JSON, and the manual page.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+// Help: descriptions, valid examples, line widths and the reference as JSON.
 import { stripVTControlCharacters } from 'node:util';
 import type { Command } from 'commander';
 import parseArgv from 'string-argv';
@@ -8,7 +6,6 @@ import { expect, test } from 'vitest';
 import { commandPath } from '../../../src/cli/command.ts';
 import { describeCommands } from '../../../src/cli/commands/help.ts';
 import { createProgram } from '../../../src/cli/program.ts';
-import { BIN } from '../../support/program.ts';
 import { inProcess, world } from '../../support/world.ts';
 
 const GLOBAL_NAMES = '--profile --json --max-wait --max-retries --timeout --quiet --verbose --no-color'.split(' ');
@@ -120,14 +117,4 @@ test.each([
 test('the help of an option shows its choices and its default', async () => {
   const { out } = await inProcess(['categories', 'list', '--help']);
   expect(out.replace(/\s+/g, ' ')).toContain('(choices: "table", "json", "ndjson", "csv", "tsv", default: table)');
-});
-
-test('the manual page names every command, option and example', () => {
-  const page = readFileSync(join(BIN, '../../dist/petstore.1'), 'utf8').replaceAll(/\\f\w|\\(?=[^\w])/g, '');
-  const texts = reference.commands.flatMap(({ usage, options, examples }) => [
-    usage.replace(' [options]', ''),
-    ...options.map((option) => option.flags),
-    ...examples,
-  ]);
-  expect(texts.filter((text) => !page.includes(text))).toEqual([]);
 });
