@@ -26,6 +26,8 @@ const library = {
   platform: 'neutral',
   resolve: { mainFields: ['module', 'main'] },
   external: ['node:sqlite', 'supports-color'],
+  // Only the program imports the API when it needs it.
+  checks: { ineffectiveDynamicImport: false },
   plugins: [esmExternalRequirePlugin({ external: builtinModules.flatMap((name) => [name, `node:${name}`]) })],
 };
 

@@ -131,7 +131,7 @@ test.concurrent.each([
   ['rolldown', 'esm'],
   ['rolldown', 'cjs'],
 ] as const)('a program that %s bundles with the package as %s runs', async (bundler, format) => {
-    const text = `import { createClient } from 'petstore-cli';
+  const text = `import { createClient } from 'petstore-cli';
 import { startSandbox } from 'petstore-cli/sandbox';
 async function main() {
   const { url, key, close } = await startSandbox();
@@ -144,12 +144,13 @@ async function main() {
 }
 main();
 `;
-    const input = `${bundler}-${format}.in.mjs`;
-    writeFileSync(join(directory, input), text);
-    const name = `${bundler}-${format}.${format === 'esm' ? 'mjs' : 'cjs'}`;
-    const warnings = bundler === 'esbuild' ? await withEsbuild(input, name, format) : await withRolldown(input, name, format);
-    expect(warnings).toEqual([]);
-    expect(await run(name)).toBe('0\n0\nPetstoreError auth\n');
+  const input = `${bundler}-${format}.in.mjs`;
+  writeFileSync(join(directory, input), text);
+  const name = `${bundler}-${format}.${format === 'esm' ? 'mjs' : 'cjs'}`;
+  const warnings =
+    bundler === 'esbuild' ? await withEsbuild(input, name, format) : await withRolldown(input, name, format);
+  expect(warnings).toEqual([]);
+  expect(await run(name)).toBe('0\n0\nPetstoreError auth\n');
 });
 
 async function withEsbuild(input: string, output: string, format: 'esm' | 'cjs'): Promise<readonly unknown[]> {
@@ -171,10 +172,10 @@ test('a program that imports and requires the package has one copy of it, and No
     `import { createRequire } from 'node:module';
 import * as module from 'petstore-cli';
 import { startSandbox } from 'petstore-cli/sandbox';
+process.on('warning', ({ name }) => console.log(name));
 const required = createRequire(import.meta.url)('petstore-cli');
 console.log(Object.keys(required).join(), required.PetstoreError === module.PetstoreError, module.PetstoreError.name);
 console.log(await startSandbox({ prot: 1 }).catch((error) => error instanceof required.PetstoreError));`,
-    { NODE_OPTIONS: '--throw-deprecation' },
   );
   expect(out).toBe('PetstoreError,createClient true PetstoreError\ntrue\n');
 });
