@@ -61,7 +61,7 @@ const INTERRUPTED = new PetstoreError('interrupted', 'interrupted', { exitCode: 
 const headers = (remaining: number): Record<string, string> => ({
   'x-ratelimit-limit': '60',
   'x-ratelimit-remaining': String(remaining),
-  'x-ratelimit-reset': '1795262440.260',
+  'x-ratelimit-reset': '1795262450.010',
 });
 
 test('a create is resent after the wait that a 429 states, which is not multiplied', async () => {

@@ -3,7 +3,8 @@ import type { Document } from 'openapi-backend';
 import { OpenAPIBackend, SetMatchType } from 'openapi-backend';
 import { expect, test } from 'vitest';
 import openapi from '../../src/sandbox/openapi.json' with { type: 'json' };
-import { noonClock, startTestSandbox } from './support.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { startTestSandbox } from './support.ts';
 
 const description = structuredClone(openapi) as unknown as Document;
 
@@ -32,9 +33,9 @@ test('the OpenAPI document is valid, is served without a key, and describes ever
   // The validator finds operations by id, which some lack.
   for (const { title, operation } of operations) operation.operationId ??= title;
   const backend = await new OpenAPIBackend({ definition: description, strict: true }).init();
-  const sandbox = await startTestSandbox({ clock: noonClock() });
+  const sandbox = await startTestSandbox({ clock: new FakeClock() });
   const failing = await startTestSandbox({ faults: ['503'] });
-  const limited = await startTestSandbox({ limits: ['1/1d'], clock: noonClock() });
+  const limited = await startTestSandbox({ limits: ['1/1d'], clock: new FakeClock() });
   await limited.list();
   expect((await sandbox.call('GET', '/v1/openapi.json', { key: null })).json).toEqual(openapi);
   const ok = { statusCode: 200, setMatchType: SetMatchType.Superset };

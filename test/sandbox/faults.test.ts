@@ -5,7 +5,7 @@ import { drawFaultPlan, parseFault, seededRandom } from '../../src/sandbox/fault
 import { FakeClock } from '../support/fake-clock.ts';
 import { until } from '../support/processes.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { noonClock, startTestSandbox } from './support.ts';
+import { startTestSandbox } from './support.ts';
 
 test.each([
   ['latency', { kind: 'latency', percent: 100, delayMs: 1000 }],
@@ -57,7 +57,7 @@ test('closing the sandbox ends a delayed response, which is not logged', async (
 });
 
 test('the delays of several faults add up, and the first other fault applies', async () => {
-  const clock = noonClock();
+  const clock = new FakeClock();
   const { list } = await startTestSandbox({ faults: ['latency=69s', 'latency', '503', '500'], clock });
   expect((await list()).status).toBe(503);
   expect(clock.slept).toEqual([70_000]);

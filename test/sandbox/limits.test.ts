@@ -3,8 +3,9 @@ import { expect, test } from 'vitest';
 import type { RateLimit } from '../../src/sandbox/limiter.ts';
 import { PLANS, parseLimit } from '../../src/sandbox/limiter.ts';
 import type { ServerOptions } from '../../src/sandbox/server.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import type { SandboxResponse } from './support.ts';
-import { noonClock, OTHER_KEY, startTestSandbox } from './support.ts';
+import { OTHER_KEY, startTestSandbox } from './support.ts';
 
 // Status or error code, remaining requests and limit, the time of the reset, and Retry-After.
 function summary({ status, json, headers }: SandboxResponse): string {
@@ -81,7 +82,7 @@ test.each<[title: string, options: Partial<ServerOptions>, ...steps: Step[]]>([
   ],
   ['no limit', { plan: 'enterprise' }, ['12:00:10', 70, '200: 2147483647 of 2147483647 until 12:01:10']],
 ])('the responses of the sandbox report %s, and no other key is affected', async (_title, options, ...steps) => {
-  const clock = noonClock();
+  const clock = new FakeClock();
   const { list } = await startTestSandbox({ clock, ...options });
   for (const [time, requests, last] of steps) {
     clock.at = Date.parse(`2026-11-21T${time}Z`);
@@ -93,7 +94,7 @@ test.each<[title: string, options: Partial<ServerOptions>, ...steps: Step[]]>([
 });
 
 test('rejected creates, unknown paths and 501 responses count against the limit; the OpenAPI document does not', async () => {
-  const { call, create, list } = await startTestSandbox({ clock: noonClock() });
+  const { call, create, list } = await startTestSandbox({ clock: new FakeClock() });
   const responses = [await create({}), await call('GET', '/v1/nothing'), await call('GET', '/v1/store/orders')];
   expect((await call('GET', '/v1/openapi.json')).status).toBe(200);
   const left = [...responses, await list()].map(({ headers }) => headers['x-ratelimit-remaining']);

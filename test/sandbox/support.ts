@@ -10,16 +10,10 @@ import { systemClock } from '../../src/clock.ts';
 import type { ServerOptions } from '../../src/sandbox/server.ts';
 import { startServer } from '../../src/sandbox/server.ts';
 import { withChecksum } from '../../src/shared-log/framing.ts';
-import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 export const KEY = 'sandbox_test_key_alice';
 export const OTHER_KEY = 'sandbox_test_key_bobby';
-
-/** A clock that starts ten seconds after noon UTC. */
-export function noonClock(at = Date.parse('2026-11-21T12:00:10Z')): FakeClock {
-  return new FakeClock(at);
-}
 
 /** Writes a data file with these records and returns its path for `--data`. */
 export function dataFileWith(...records: readonly object[]): string {

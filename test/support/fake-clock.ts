@@ -8,7 +8,7 @@ interface Alarm {
   readonly ring: () => void;
 }
 
-const NOON = Date.parse('2026-11-21T12:00:00.250Z');
+const START = Date.parse('2026-11-21T12:00:10Z');
 
 export class FakeClock implements Clock {
   /** The durations of all sleeps, in milliseconds. */
@@ -21,7 +21,7 @@ export class FakeClock implements Clock {
   #pending = false;
   readonly #draw: () => number;
 
-  constructor(now = NOON, draw: () => number = () => 0.5) {
+  constructor(now = START, draw: () => number = () => 0.5) {
     this.at = now;
     this.#draw = draw;
   }

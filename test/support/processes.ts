@@ -61,7 +61,16 @@ export async function ended(child: ChildProcess): Promise<Outcome> {
   return signal ? { code: 128 + constants.signals[signal], signal, ...text } : { code: exitCode ?? 1, ...text };
 }
 
-/** Waits in real time for a condition that another process or a server fulfills. */
+const DEADLINE_MS = 60_000;
+
+/**
+ * Waits in real time for a condition that another process or a server fulfills.
+ * @throws Error that shows the condition, after a minute
+ */
 export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((done) => setTimeout(done, 10));
+  const since = performance.now();
+  while (!holds()) {
+    if (performance.now() - since > DEADLINE_MS) throw new Error(`this did not happen in a minute: ${holds}`);
+    await new Promise((done) => setTimeout(done, 10));
+  }
 }

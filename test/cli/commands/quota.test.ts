@@ -1,12 +1,13 @@
 // `petstore quota`: the cached quota, --refresh and --clear.
 import { expect, test } from 'vitest';
 import type { RequestRecord } from '../../../src/sandbox/server.ts';
-import { KEY, noonClock, startTestSandbox } from '../../sandbox/support.ts';
+import { KEY, startTestSandbox } from '../../sandbox/support.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { inProcess, serving } from '../../support/world.ts';
 
 async function service(limit = '60/1m') {
-  const clock = noonClock();
+  const clock = new FakeClock();
   const statuses: unknown[] = [];
   const onRequest = ({ status }: RequestRecord): void => void statuses.push(status);
   const { baseUrl } = await startTestSandbox({ clock, limits: [limit], onRequest });

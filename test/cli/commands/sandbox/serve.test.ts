@@ -4,7 +4,8 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { run } from '../../../../src/cli/program.ts';
 import { PetstoreError } from '../../../../src/errors.ts';
 import { FAULT_KINDS } from '../../../../src/sandbox/faults.ts';
-import { noonClock, startTestSandbox } from '../../../sandbox/support.ts';
+import { startTestSandbox } from '../../../sandbox/support.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
 import { tempDir } from '../../../support/temp-dir.ts';
 import type { WorldOptions } from '../../../support/world.ts';
 import { inProcess, world } from '../../../support/world.ts';
@@ -68,7 +69,7 @@ test.each([
   [['--fault', 'latency=0.1s'], '/categories', 'GET /v1/categories 200, 59 left, fault latency'],
   [['--plan', 'enterprise'], '/categories', 'GET /v1/categories 200'],
 ])('`sandbox` with %j logs a request to %s as one line: %s', async (args, path, line) => {
-  const clock = noonClock(new Date(2026, 10, 21, 9, 5, 7).getTime());
+  const clock = new FakeClock(new Date(2026, 10, 21, 9, 5, 7).getTime());
   const { url, key, err, stop } = await serve(args, { clock });
   await get(url, key, path);
   await stop();
@@ -76,7 +77,7 @@ test.each([
 });
 
 test('commands with the profile `sandbox` share their data with `petstore sandbox`, and keep their windows', async () => {
-  const [dir, clock] = [tempDir(), noonClock()];
+  const [dir, clock] = [tempDir(), new FakeClock()];
   const { url } = await serve(['--key', 'sandbox_alice_0001'], { dir });
   for (const [at, left] of [59, 58].entries()) {
     const run = await inProcess(['categories', 'create', '--name', 'dog', '-p', 'sandbox'], { dir, clock });
