@@ -41,6 +41,8 @@ export interface ErrorDetails {
   readonly processed?: Processed | undefined;
   /** @internal All errors in an input file. */
   readonly problems?: readonly Problem[] | undefined;
+  /** @internal What an import did before it failed. */
+  readonly document?: object | undefined;
   /** @internal Overrides the kind's exit code (143 after SIGTERM, 129 after SIGHUP). */
   readonly exitCode?: number | undefined;
   /** @internal True if nothing is printed, for example after a prompt was answered with "no". */
@@ -105,6 +107,11 @@ export class PetstoreError extends Error {
 /** @internal Returns a copy with another message and, if given, another hint and reason. */
 export function rephrase(error: PetstoreError, message: string, hint: Hint = error.details): PetstoreError {
   return new PetstoreError(error.kind, message, { ...error.details, hint: hint.hint, reason: hint.reason });
+}
+
+/** @internal Returns a copy that says what an import did before it failed. */
+export function withDocument(error: PetstoreError, document: object): PetstoreError {
+  return new PetstoreError(error.kind, error.message, { ...error.details, document });
 }
 
 /** @internal The system's own words for the code of an error, for example "connection refused" for ECONNREFUSED. */

@@ -162,10 +162,7 @@ function describeWait({ reason, until, isOwn, failure = '' }: HttpWait, now: num
         shortest,
       ];
     case 'lock':
-      return [
-        `waiting ${left} for imports that the state server may have forgotten`,
-        `waiting ${left} for other imports`,
-      ];
+      return [`waiting ${left} to confirm the import lock on the state server`, `waiting ${left} to confirm the lock`];
     case 'backoff': {
       // The last part of `cannot connect to HOST: connection refused` is the cause.
       const cause = failure.slice(failure.lastIndexOf(': ') + 1).trim();

@@ -5,8 +5,9 @@ import { formatCount, formatNumber, quoted } from '../text/format.ts';
 import type { ImportDocument } from './results.ts';
 
 const MOST_NAMED = 5;
+const SPELLING =
+  'if one of the new categories is a row of the file, use its spelling in the file before you import it again';
 const COMPARE = 'compare the list of categories with the file';
-const SPELLING = 'if a possible match is the row, use its spelling in the file before you run the same command again';
 
 /** Why a run ended before every row was done. */
 export interface Stop {
@@ -55,7 +56,8 @@ export function noValidResponseError(): PetstoreError {
 }
 
 /** @returns undefined if every row exists */
-export function importError({ unknown, failed }: ImportDocument, stop: Stop | undefined): PetstoreError | undefined {
+export function importError(document: ImportDocument, stop: Stop | undefined): PetstoreError | undefined {
+  const { unknown, failed } = document;
   const isUnknown = unknown.length > 0;
   const stopped = stop && stopError(stop.error, isUnknown);
   const byPrecedence = [
@@ -63,7 +65,7 @@ export function importError({ unknown, failed }: ImportDocument, stop: Stop | un
     stop?.rerunUnsafe ? stopped : undefined,
     // Another import would end in the same way, or the user has ended this one.
     stop && mustBeResolved(stop.error) ? stopped : undefined,
-    isUnknown ? unknownRowsError(unknown, stop?.error) : undefined,
+    isUnknown ? unknownRowsError(document, stop?.error) : undefined,
     // These exit codes mean that nothing was changed, or that it is enough to wait.
     stopped,
     failed[0] && rejectedRowsError(failed[0], failed.length),
@@ -91,33 +93,39 @@ function interruptedError({ kind, details, processed }: PetstoreError, isUnknown
   });
 }
 
-function unknownRowsError(unknown: ImportDocument['unknown'], stop: PetstoreError | undefined): PetstoreError {
-  const named = unknown.slice(0, MOST_NAMED);
-  const rows = named.map(({ row, name, maybe }) => {
-    const match = maybe ? ` (perhaps category ${maybe.id} ${quoted(maybe.name)})` : '';
-    return `row ${row} ${quoted(name)}${match}`;
-  });
-  if (unknown.length > MOST_NAMED) rows.push(`and ${formatNumber(unknown.length - MOST_NAMED)} more`);
-  const reasons = stop ? [stop.message] : named.flatMap(({ reason }) => reason ?? []);
+function unknownRowsError(
+  { unknown, unexplained = [] }: ImportDocument,
+  stop: PetstoreError | undefined,
+): PetstoreError {
+  const rows = someOf(unknown, ({ row, name }) => `${quoted(name)} (row ${row})`);
+  const reasons = stop ? [stop.message] : unknown.slice(0, MOST_NAMED).flatMap(({ reason }) => reason ?? []);
   const why = reasons.length > 0 ? ` (${[...new Set(reasons)].join('; ')})` : '';
-  const message = `${formatCount(unknown.length, 'row')} may or may not exist: ${rows.join(', ')}${why}`;
+  const found = someOf(unexplained, ({ id, name }) => `${quoted(name)} (id ${id})`);
+  const what = formatCount(unknown.length, 'category', 'categories');
+  const message = `${what} may or may not exist: ${rows}${why}${found && `; new in the list: ${found}`}`;
   const { code, status } = stop ?? {};
-  const hint = unknown.some(({ maybe }) => maybe) ? SPELLING : undefined;
-  const error = new PetstoreError('unknown_outcome', message, { hint, code, status, cause: stop });
+  const error = new PetstoreError('unknown_outcome', message, { code, status, cause: stop });
+  if (found) return rephrase(error, message, { hint: SPELLING });
   return withReason(error, `look ${unknown.length === 1 ? 'it' : 'them'} up again`);
+}
+
+function someOf<T>(items: readonly T[], format: (item: T) => string): string {
+  const named = items.slice(0, MOST_NAMED).map(format);
+  if (items.length > MOST_NAMED) named.push(`and ${formatNumber(items.length - MOST_NAMED)} more`);
+  return named.join(', ');
 }
 
 function rejectedRowsError(
   { row, message, code, status }: ImportDocument['failed'][number],
   count: number,
 ): PetstoreError {
-  const rows = count === 1 ? `row ${row}` : `${formatNumber(count)} rows, the first of which is row ${row}`;
   const hint = 'correct the rejected rows, then import the file again';
-  return new PetstoreError('rejected', `the service rejected ${rows}: ${message}`, { hint, code, status });
+  const rows = count === 1 ? '' : `${formatNumber(count)} rows; `;
+  return new PetstoreError('rejected', `the service rejected ${rows}row ${row}: ${message}`, { hint, code, status });
 }
 
 // Says that another import helps, unless the error has a hint; after a rejection or a bug, it would fail again.
 function withReason(error: PetstoreError, to: string): PetstoreError {
   if (error.hint || error.details.reason || /^(?:rejected|internal)$/.test(error.kind)) return error;
-  return rephrase(error, error.message, { reason: { is: 'import_ended', to } });
+  return rephrase(error, error.message, { hint: `import the rows again to ${to}`, reason: { is: 'import_ended', to } });
 }

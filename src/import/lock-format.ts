@@ -4,39 +4,31 @@ import { isObject, tryParseJson } from '../shared-log/log.ts';
 import type { ProcessRef } from '../shared-log/process-liveness.ts';
 
 /** Part of the lock's name, so that no version reads the records of another one. */
-export const LOCK_VERSION = 2;
-
-/** The run that imports. */
-interface Holder extends ProcessRef {
-  readonly run: string;
-  /**
-   * Set until the holder's next record: it found an empty log on a server, which may have lost the lock of a live run. The next
-   * record of any run makes that run the holder.
-   */
-  readonly isProvisional?: boolean;
-}
+export const LOCK_VERSION = 3;
 
 export interface LockState {
-  holder?: Holder | undefined;
+  /** The run that imports; provisional until its first `beat`. */
+  holder?: (ProcessRef & { readonly run: string }) | undefined;
+  /** The term of the last holder that was confirmed. It is lower than that of a live run if a server lost records. */
+  term: number;
   /** The time of the last record by the log's clock, the holder's last sign of life; 0 in an empty log. */
   at: number;
   /** The drain at the time `at`. */
   drainMs: number;
 }
 
-type RunRecord = {
+/** What a run did to the lock. */
+export interface LockRecord {
+  readonly kind: 'acquire' | 'beat' | 'release';
   readonly run: string;
   readonly process: ProcessRef;
+  /** One more than the term that this run found; 0 in a file, which loses nothing. */
+  readonly term: number;
+  /** For `acquire`: that of the lock when this run found it free or its holder dead. */
+  readonly revision: string;
   readonly at: number;
   readonly drainMs: number;
-} & (
-  | { readonly kind: 'beat' | 'release' }
-  /**
-   * `revision`: that of the lock when this run found it free or its holder dead. The record is void if the lock has another
-   * revision by now: another run won the race, or the holder has written.
-   */
-  | { readonly kind: 'acquire'; readonly revision: string; readonly isOnServer: boolean }
-);
+}
 
 /** Changes with the holder and its signs of life; '' if the lock is free. */
 export function revisionOf({ holder, at }: LockState): string {
@@ -44,34 +36,40 @@ export function revisionOf({ holder, at }: LockState): string {
 }
 
 export const lockFormat: LogFormat<LockState> = {
-  initial: () => ({ at: 0, drainMs: 0 }),
+  initial: () => ({ term: 0, at: 0, drainMs: 0 }),
   apply(state, text, serverTime) {
     const record = tryParseJson(text);
     if (isSnapshot(record)) Object.assign(state, record.state);
-    else if (isRunRecord(record)) reduce(state, record, serverTime ?? record.at);
+    else if (isLockRecord(record)) CHANGES[record.kind](state, { ...record, at: serverTime ?? record.at });
   },
   snapshot: (state) => [JSON.stringify({ kind: 'state', state })],
 };
 
-function reduce(state: LockState, { run, process, drainMs, ...record }: RunRecord, at: number): void {
-  const isProvisional = state.holder?.isProvisional === true;
-  switch (record.kind) {
-    case 'acquire':
-      if (record.revision !== revisionOf(state)) return;
-      state.drainMs = remainingDrain(state, at);
-      state.holder = { ...process, run, isProvisional: record.isOnServer && (state.at === 0 || isProvisional) };
-      break;
-    case 'beat':
-    case 'release':
-      // While the holder is provisional, the server may have lost the lock of the run that writes this.
-      if (state.holder?.run !== run && !isProvisional) return;
-      state.drainMs = drainMs;
-      state.holder = record.kind === 'beat' ? { ...process, run } : undefined;
-      break;
-    default:
-      return;
-  }
-  state.at = at;
+const CHANGES: Readonly<Record<LockRecord['kind'], (state: LockState, record: LockRecord) => void>> = {
+  acquire(state, { run, process, revision, at }) {
+    // Otherwise, another run won the race, or the holder has written.
+    if (revision !== revisionOf(state)) return;
+    Object.assign(state, { holder: { ...process, run }, drainMs: remainingDrain(state, at), at });
+  },
+
+  beat(state, record) {
+    if (!mayChange(state, record)) return;
+    const { run, process, drainMs, at } = record;
+    Object.assign(state, { holder: { ...process, run }, term: Math.max(state.term, record.term), drainMs, at });
+  },
+
+  release(state, record) {
+    if (!mayChange(state, record)) return;
+    const { run, drainMs, at } = record;
+    // The release of a provisional lock leaves the term to the live run whose lock the server may have lost.
+    const term = state.holder?.run === run ? state.term : record.term;
+    Object.assign(state, { holder: undefined, term, drainMs, at });
+  },
+};
+
+// The record of another run than the holder counts if no lock of its term was confirmed: the server has lost its lock.
+function mayChange({ holder, term }: LockState, record: LockRecord): boolean {
+  return holder?.run === record.run || record.term > term;
 }
 
 // At most `drainMs`, even if the clock was set back.
@@ -81,11 +79,12 @@ function remainingDrain(state: LockState, at: number): number {
 
 function isSnapshot(record: unknown): record is { readonly state: LockState } {
   if (!isObject(record) || record['kind'] !== 'state' || !isObject(record['state'])) return false;
-  const { at, drainMs, holder } = record['state'];
-  return Number.isFinite(at) && Number.isFinite(drainMs) && (holder === undefined || isObject(holder));
+  const { term, at, drainMs, holder } = record['state'];
+  return [term, at, drainMs].every(Number.isFinite) && (holder === undefined || isObject(holder));
 }
 
-function isRunRecord(record: unknown): record is RunRecord {
+function isLockRecord(record: unknown): record is LockRecord {
   if (!isObject(record) || !isObject(record['process'])) return false;
-  return Number.isFinite(record['at']) && Number.isFinite(record['drainMs']) && typeof record['run'] === 'string';
+  const { kind, run, term, at, drainMs } = record;
+  return Object.hasOwn(CHANGES, String(kind)) && typeof run === 'string' && [term, at, drainMs].every(Number.isFinite);
 }

@@ -8,10 +8,10 @@ import { mkdirAndPrune, RETENTION_MS } from '../settings/mkdirp.ts';
 import { FileLog } from '../shared-log/file-log.ts';
 import type { Log } from '../shared-log/log.ts';
 import type { ProcessRef } from '../shared-log/process-liveness.ts';
-import { currentProcess, livenessOf } from '../shared-log/process-liveness.ts';
+import { currentProcess, livenessOf, livenessOnServer } from '../shared-log/process-liveness.ts';
 import type { StateServer } from '../shared-log/state-server.ts';
 import type { Pause } from './list.ts';
-import type { LockState } from './lock-format.ts';
+import type { LockRecord, LockState } from './lock-format.ts';
 import { LOCK_VERSION, lockFormat, revisionOf } from './lock-format.ts';
 
 /** How often a run records that it is alive, in milliseconds. */
@@ -20,8 +20,8 @@ export const HEARTBEAT_MS = 3000;
 export const DRAIN_MS = 10_000;
 /** A run on a state server sends nothing if its last record is older: one heartbeat, and the time for which calls are retried. */
 const CONFIRMED_WITHIN_MS = 10_000;
-/** A state server that lost the record of a live run has it again within this time. */
-const PROBATION_MS = HEARTBEAT_MS + 1000;
+/** A state server that lost the lock of a live run has it again within this time; until then, a lock on it is provisional. */
+const CONFIRM_LOCK_MS = HEARTBEAT_MS + 1000;
 /** A run whose process cannot be seen counts as dead after this long without a record, in milliseconds. */
 const SILENCE_MS = 60_000;
 const POLL_MS = 200;
@@ -31,25 +31,29 @@ const ROTATE_AT_RECORDS = 1000;
 export interface LockOptions {
   readonly signal: AbortSignal;
   readonly pause: Pause;
-  /** Called once, with the process that holds the lock. */
-  readonly onWait?: (holder: ProcessRef) => void;
+  /** Called once for each acquisition, with the process that holds the lock. */
+  readonly onBusy?: ((holder: ProcessRef) => void) | undefined;
 }
 
 export interface LockContext {
   readonly process: ProcessRef;
   readonly livenessOf: typeof livenessOf;
-  /** Whether the log is on a server, which may lose it while runs continue. */
+  /** Whether the log is on a server, which may lose records while runs continue. */
   readonly isOnServer: boolean;
   /** Converts the errors of the log to PetstoreError `storage`, or `usage` if a server rejects the first script. */
   readonly toError: (error: unknown) => unknown;
 }
 
+/** First `acquire`, then, before the first create, `confirm`, and `assertHeld` before each create; at last `close`. */
 export class Lock {
   readonly #log: Log<LockState>;
   readonly #clock: Clock;
   readonly #context: LockContext;
   readonly #run = randomBytes(6).toString('hex');
+  #term = 0;
   #timer: NodeJS.Timeout | undefined;
+  /** When the lock may be confirmed, by the monotonic clock. */
+  #confirmAt = 0;
   /** The time of the last record of this run. */
   #recordedAt = 0;
   /** Why the last record could not be written. */
@@ -71,36 +75,39 @@ export class Lock {
     return Math.max(0, this.#drainedAt - this.#clock.monotonic());
   }
 
+  get #isHolder(): boolean {
+    return this.#log.cached().holder?.run === this.#run;
+  }
+
   /** Takes the lock when no other run imports into this base URL, and waits for the drain of earlier runs. */
-  async acquire(options: LockOptions): Promise<void> {
+  async acquire({ signal, pause, onBusy }: LockOptions): Promise<void> {
     try {
-      do await this.#take(options);
-      while (!(await this.#confirm(options)));
+      for (let isReported = false; !(await this.#tryTake()); isReported = true) {
+        const { holder } = this.#log.cached();
+        if (holder && !isReported) onBusy?.(holder);
+        await this.#clock.sleep(POLL_MS, signal);
+      }
       this.#timer = setInterval(() => this.heartbeat(), HEARTBEAT_MS).unref();
-      await options.pause(this.drainMs, 'requests');
-      // Creates may be sent from now on; if this process was suspended, it may be about to count as dead.
-      await this.#append('beat');
-      this.#failure = undefined;
+      await pause(this.drainMs, 'requests');
     } catch (error) {
       throw this.#context.toError(error);
     }
   }
 
-  async #take({ signal, onWait }: LockOptions): Promise<void> {
-    for (let isReported = false; ; ) {
-      const state = await this.#log.refresh();
-      if (!state.holder || this.#isDead(state.holder, revisionOf(state))) {
-        await this.#append('acquire', { revision: revisionOf(state), isOnServer: this.#context.isOnServer });
-        const { holder, drainMs } = this.#log.cached();
-        this.#drainedAt = this.#clock.monotonic() + drainMs;
-        // Otherwise, another run won the race.
-        if (holder?.run === this.#run) return;
-      } else if (!isReported) {
-        onWait?.(state.holder);
-        isReported = true;
-      }
-      await this.#clock.sleep(POLL_MS, signal);
-    }
+  async #tryTake(): Promise<boolean> {
+    const state = await this.#log.refresh();
+    const revision = revisionOf(state);
+    if (state.holder && !this.#isDead(state.holder, revision)) return false;
+    await this.#append('acquire', revision);
+    // Otherwise, another run won the race.
+    if (!this.#isHolder) return false;
+    const { isOnServer } = this.#context;
+    const { term, drainMs } = this.#log.cached();
+    const now = this.#clock.monotonic();
+    this.#term = isOnServer ? term + 1 : 0;
+    this.#drainedAt = now + drainMs;
+    this.#confirmAt = isOnServer ? now + CONFIRM_LOCK_MS : now;
+    return true;
   }
 
   // Measures the silence on this machine, since the clock of the holder's machine may differ.
@@ -111,16 +118,25 @@ export class Lock {
     return liveness === 'dead' || (liveness === 'unknown' && now - this.#seen.at >= SILENCE_MS);
   }
 
-  // Waits so that a live run whose record the server lost can take the lock back.
-  async #confirm({ pause }: LockOptions): Promise<boolean> {
-    if (!this.#log.cached().holder?.isProvisional) return true;
-    await pause(PROBATION_MS, 'lock');
-    await this.#append('beat');
-    return this.#holds();
+  /**
+   * On a state server, waits until a live run whose lock the server lost would have taken it back.
+   * @returns false if one has, or if this run was suspended for so long that it counted as dead: acquire the lock again
+   */
+  async confirm(pause: Pause): Promise<boolean> {
+    try {
+      await pause(this.#confirmAt - this.#clock.monotonic(), 'lock');
+      await this.#append('beat');
+      this.#failure = undefined;
+      if (!this.#isHolder) clearInterval(this.#timer);
+      return this.#isHolder;
+    } catch (error) {
+      throw this.#context.toError(error);
+    }
   }
 
   /** Records that this run is alive: in a file before this returns, on a server in the background. */
   heartbeat(): void {
+    if (this.#clock.monotonic() < this.#confirmAt) return;
     const end = (failure?: unknown): void => {
       this.#failure = failure;
     };
@@ -155,32 +171,25 @@ export class Lock {
       throw this.#context.toError(error);
     }
     if (state?.holder?.run === this.#run) return;
-    throw new PetstoreError('storage', lostMessage(state), {
-      hint: 'run the same command again to create the missing rows',
-    });
+    throw new PetstoreError('storage', lostMessage(state));
   }
 
   /** Releases the lock; the next run waits for the drain. Throws the log's own errors. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     try {
-      const { holder } = this.#log.cached();
-      // A run whose lock the server lost may still take it back from a provisional holder.
-      if (holder?.run === this.#run && !holder.isProvisional) await this.#append('release');
+      if (this.#isHolder) await this.#append('release');
     } finally {
       this.#log.close();
     }
   }
 
-  #holds(): boolean {
-    return this.#log.cached().holder?.run === this.#run;
-  }
-
-  #append(kind: 'acquire' | 'beat' | 'release', more: object = {}): unknown {
+  #append(kind: LockRecord['kind'], revision = ''): unknown {
     const at = Math.round(this.#clock.now());
     this.#recordedAt = at;
     const drainMs = Math.ceil(kind === 'beat' ? this.#drainIfKilledMs : this.drainMs);
-    const record = { kind, run: this.#run, at, process: this.#context.process, drainMs, ...more };
+    const { process } = this.#context;
+    const record: LockRecord = { kind, run: this.#run, process, term: this.#term, revision, at, drainMs };
     return this.#log.append(JSON.stringify(record));
   }
 
@@ -197,35 +206,37 @@ function lostMessage(state: LockState | undefined): string {
   return state.at === 0 ? 'the import lock was removed' : 'another process has taken over this import';
 }
 
-interface LockOwner {
-  readonly clock: Clock;
-  /** Used if there is no server. */
-  readonly stateDir: () => string;
-  /** Closed by the caller. */
-  readonly server?: StateServer | undefined;
-}
+/** Where a lock is kept: on a server, in a state directory, or in a log that belongs to the caller. */
+export type LockPlace =
+  | { readonly server: StateServer }
+  | { readonly stateDir: string }
+  | { readonly log: Log<LockState> };
 
 /**
  * @param identity the target of the import: the base URL, or the sandbox's data
  * @throws PetstoreError `storage`; the lock's methods also throw it, or `usage` if a server rejects the first script
  */
-export async function openLock(identity: string, { server, stateDir, clock }: LockOwner): Promise<Lock> {
-  const processes = { process: currentProcess(), livenessOf };
+export async function openLock(identity: string, place: LockPlace, clock: Clock): Promise<Lock> {
+  const own = { process: currentProcess(), livenessOf, isOnServer: false, toError: (error: unknown) => error };
+  if ('log' in place) return new Lock(place.log, clock, own);
   const hash = createHash('sha256').update(identity).digest('hex').slice(0, 32);
-  if (server) {
-    const { StreamLog } = await import('../shared-log/stream-log.ts');
-    const key = `petstore:{${hash}}:import-${LOCK_VERSION}`;
-    const limits = { ttlMs: RETENTION_MS, rotateAt: ROTATE_AT_RECORDS, freshMs: CONFIRMED_WITHIN_MS };
-    const log = new StreamLog(lockFormat, { server, key, clock, ...limits });
-    return new Lock(log, clock, { ...processes, isOnServer: true, toError: (error) => server.toPetstoreError(error) });
-  }
-  const dir = join(stateDir(), 'imports');
+  if ('stateDir' in place) return openFileLock(join(place.stateDir, 'imports'), hash, clock, own);
+  const { server } = place;
+  const { StreamLog } = await import('../shared-log/stream-log.ts');
+  const key = `petstore:{${hash}}:import-${LOCK_VERSION}`;
+  const limits = { ttlMs: RETENTION_MS, rotateAt: ROTATE_AT_RECORDS, freshMs: CONFIRMED_WITHIN_MS };
+  const log = new StreamLog(lockFormat, { server, key, clock, ...limits });
+  const toError = (error: unknown): unknown => server.toPetstoreError(error);
+  return new Lock(log, clock, { process: own.process, livenessOf: livenessOnServer, isOnServer: true, toError });
+}
+
+function openFileLock(dir: string, hash: string, clock: Clock, own: LockContext): Lock {
   const toError = (error: unknown): unknown =>
     isSystemError(error) ? storageError(error, 'lock the import in', dir) : error;
   try {
     const file = { dir: join(dir, hash), name: `lock-${LOCK_VERSION}`, rotateAtBytes: ROTATE_AT_BYTES, clock };
     mkdirAndPrune(file.dir);
-    return new Lock(new FileLog(lockFormat, file), clock, { ...processes, isOnServer: false, toError });
+    return new Lock(new FileLog(lockFormat, file), clock, { ...own, toError });
   } catch (error) {
     throw toError(error);
   }

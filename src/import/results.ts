@@ -2,13 +2,10 @@
 import type { Category, NewCategory } from '../api/types.ts';
 import type { PetstoreError } from '../errors.ts';
 
-/** A category that a name may have become. */
-export type Match = Pick<Category, 'id' | 'name'>;
-
 export type Outcome =
   | { readonly state: 'exists'; readonly category: Category }
-  /** May or may not exist, perhaps as the category `maybe`. */
-  | { readonly state: 'unknown'; readonly reason?: string | undefined; readonly maybe?: Match | undefined }
+  /** May or may not exist. */
+  | { readonly state: 'unknown'; readonly reason?: string | undefined }
   | { readonly state: 'created'; readonly category: Category }
   | { readonly state: 'failed'; readonly error: PetstoreError };
 
@@ -44,6 +41,8 @@ interface Skipped {
 export class ImportResults {
   /** The number of names in each state. */
   readonly counts = { exists: 0, unknown: 0, created: 0, failed: 0 };
+  /** The new categories that no name explains: each may be an unknown name. */
+  unexplained: readonly Category[] = [];
   readonly #entries = new Map<string, ImportEntry>();
   readonly #repeats: { readonly row: number; readonly of: ImportEntry }[] = [];
 
@@ -98,11 +97,10 @@ export class ImportResults {
       const { code, serviceMessage, message, status } = error;
       return { row, name, code, message: serviceMessage ?? message, status };
     });
-    const unknown = this.#allOf(
-      'unknown',
-      ({ reason, maybe }, { row, name }): UnknownRow => ({ row, name, reason, maybe }),
-    );
-    return { created, skipped, failed, unknown, pending: this.pending };
+    const unknown = this.#allOf('unknown', ({ reason }, { row, name }): UnknownRow => ({ row, name, reason }));
+    const isUnexplained = unknown.length > 0 && this.unexplained.length > 0;
+    const unexplained = isUnexplained && { unexplained: this.unexplained.map(({ id, name }) => ({ id, name })) };
+    return { created, skipped, failed, unknown, pending: this.pending, ...unexplained };
   }
 
   #allOf<State extends Outcome['state'], Shown>(

@@ -9,9 +9,10 @@ import {
   noValidResponseError,
   possibleDuplicatesError,
 } from './import-error.ts';
+import { KnownCategories } from './known-categories.ts';
 import type { FetchedList, FetchListOptions } from './list.ts';
-import { categoryKey, fetchFirstList, fetchList, possibleMatchFinder } from './list.ts';
-import type { Lock } from './lock.ts';
+import { fetchFirstList, fetchList } from './list.ts';
+import type { Lock, LockOptions } from './lock.ts';
 import { DRAIN_MS } from './lock.ts';
 import type { ImportEntry } from './results.ts';
 import { ImportResults } from './results.ts';
@@ -21,8 +22,9 @@ const LOST_MS = 2000;
 /** As many lost responses in a row as workers, but at least this many, mean that the service has a problem. */
 const LEAST_LOST = 4;
 
-export interface RunOptions extends FetchListOptions {
+export interface RunOptions extends FetchListOptions, LockOptions {
   readonly rows: readonly NewCategory[];
+  /** Closed by the caller. */
   readonly lock: Lock;
   readonly concurrency: number;
   /** The maximum number of times that a name is sent again after a list proved its absence. */
@@ -57,19 +59,13 @@ export async function runImport(options: RunOptions): Promise<RunResult> {
 }
 
 interface Lookup extends FetchedList {
-  /** The new categories that no name of the file explains. */
   readonly unexplained: readonly Category[];
 }
 
 class Run implements RunResult {
   readonly results: ImportResults;
   readonly #options: RunOptions;
-  /** The keys of all categories that lists and responses have shown. */
-  #seen = new Set<string>();
-  /** The keys in the first list. */
-  #before: ReadonlySet<string> = new Set();
-  /** The names of the file that have become categories, by the keys of the categories. */
-  readonly #owners = new Map<string, ImportEntry>();
+  #known = new KnownCategories();
   /** The latest list, except the first. */
   #lastLookup: Lookup | undefined;
   stop: Stop | undefined;
@@ -88,13 +84,17 @@ class Run implements RunResult {
     this.#stopped.abort(new PetstoreError('interrupted', 'the import was stopped'));
   }
 
+  /** Takes the lock and fetches the first list, again if another run turns out to hold the lock. */
   async begin(): Promise<void> {
-    const { onProgress } = this.#options;
-    const { listed, seenKeys } = await fetchFirstList(this.#options);
-    this.#seen = seenKeys;
-    this.#before = new Set(seenKeys);
-    this.#read(listed);
-    onProgress(this.results);
+    const { lock, pause, onProgress } = this.#options;
+    do {
+      await lock.acquire(this.#options);
+      const listed = await fetchFirstList(this.#options);
+      this.#known = new KnownCategories();
+      for (const category of listed) this.#known.add(category, false);
+      this.#read(listed);
+      onProgress(this.results);
+    } while (this.results.pending > 0 && !(await lock.confirm(pause)));
   }
 
   /** Sends and looks up in turn, until no name is left to send. */
@@ -118,13 +118,13 @@ class Run implements RunResult {
       });
     }
     if (!this.#lastLookup) return;
-    const { unexplained, missingKeys } = this.#lastLookup;
+    const { unexplained, missing } = this.#lastLookup;
     const twice = unexplained.filter(({ name }) => this.results.get(name)?.outcome?.state === 'created');
     if (twice.length > 0) return this.end(possibleDuplicatesError([...new Set(twice.map(({ name }) => name))]), true);
-    const created = missingKeys.filter((key) => this.#createdAs(key));
+    const created = missing.filter(isCreated);
     if (created.length > 0) this.end(incompleteListError(created.length, true), true);
-    else if (missingKeys.length > 0 && this.results.counts.unknown > 0)
-      this.end(incompleteListError(missingKeys.length, false), true);
+    else if (missing.length > 0 && this.results.counts.unknown > 0)
+      this.end(incompleteListError(missing.length, false), true);
   }
 
   // Sends names with several workers. Returns true after so many lost responses in a row that a lookup must come first.
@@ -167,8 +167,7 @@ class Run implements RunResult {
 
   #acceptCreated(entry: ImportEntry, category: Category): boolean {
     // A category that existed before, or that another response has named, proves nothing.
-    if (this.#seen.has(categoryKey(category)))
-      return this.#doubt(entry, LOST_MS, 'the response has the id of another category');
+    if (this.#known.has(category)) return this.#doubt(entry, LOST_MS, 'the response has the id of another category');
     this.#assign(entry, category);
     return true;
   }
@@ -185,41 +184,37 @@ class Run implements RunResult {
     const { lock, pause, maxRetries, onProgress } = this.#options;
     await pause(lock.drainMs, 'requests');
     const { unexplained, isComplete } = await this.#list();
-    const findMatch = possibleMatchFinder(unexplained);
+    this.results.unexplained = unexplained;
     for (const entry of this.results.in('unknown')) {
-      const maybe = findMatch(entry.row.name);
-      const isMissing = isComplete && !maybe && entry.sent <= maxRetries;
-      this.results.set(entry, isMissing ? undefined : { ...entry.outcome, state: 'unknown', maybe });
+      // An unexplained category may be this name.
+      if (isComplete && unexplained.length === 0 && entry.sent <= maxRetries) this.results.set(entry, undefined);
     }
     onProgress(this.results);
   }
 
   async #list(once = false): Promise<Lookup> {
-    const fetched = await fetchList(this.#options, this.#seen, once);
-    this.#seen = fetched.seenKeys;
+    const fetched = await fetchList(this.#options, this.#known, once);
     // Even an incomplete list proves that its categories exist.
-    this.#lastLookup = { ...fetched, unexplained: this.#read(fetched.listed) };
+    this.#read(fetched.listed);
+    const unexplained = fetched.listed.filter((category) => this.#known.isUnexplained(category));
+    this.#lastLookup = { ...fetched, unexplained };
     return this.#lastLookup;
   }
 
-  // Marks the names that a list shows, and returns the new categories that no name explains.
-  #read(listed: readonly Category[]): Category[] {
-    return listed.filter((category) => {
-      const key = categoryKey(category);
-      const created = this.#createdAs(key);
+  // Marks the names that a list shows.
+  #read(listed: readonly Category[]): void {
+    for (const category of listed) {
+      const owner = this.#known.ownerOf(category);
       // A service may change a name although its response showed the name that was sent.
-      if (created) this.#checkName(created, category);
-      if (this.#owners.has(key)) return false;
+      if (isCreated(owner)) this.#checkName(owner, category);
       const entry = this.results.get(category.name);
       const isOpen = entry && (!entry.outcome || entry.outcome.state === 'unknown');
-      if (isOpen) this.#assign(entry, category);
-      return !isOpen && !this.#before.has(key);
-    });
+      if (isOpen && !owner) this.#assign(entry, category);
+    }
   }
 
   #assign(entry: ImportEntry, category: Category): void {
-    this.#seen.add(categoryKey(category));
-    this.#owners.set(categoryKey(category), entry);
+    this.#known.own(category, entry);
     this.results.set(entry, { state: entry.sent > 0 ? 'created' : 'exists', category });
     this.#checkName(entry, category);
   }
@@ -228,10 +223,8 @@ class Run implements RunResult {
     if (category.name === name) return;
     this.end(changedNameError(name, category.name, this.results.get(category.name) !== undefined), true);
   }
+}
 
-  // The name that this run created as the category with this key.
-  #createdAs(key: string): ImportEntry | undefined {
-    const entry = this.#owners.get(key);
-    return entry?.outcome?.state === 'created' ? entry : undefined;
-  }
+function isCreated(entry: ImportEntry | undefined): entry is ImportEntry {
+  return entry?.outcome?.state === 'created';
 }

@@ -98,7 +98,7 @@ test.each<[columns: number, status: string | undefined, given: HttpWait, expecte
   [40, undefined, wait(5, 'pending'), 'waiting for another process'],
   [40, undefined, wait(5, 'list'), 'incomplete list; retrying in 5s'],
   [40, undefined, wait(5, 'requests'), 'waiting 5s for earlier creates'],
-  [40, undefined, wait(5, 'lock'), 'waiting 5s for other imports'],
+  [40, undefined, wait(5, 'lock'), 'waiting 5s to confirm the lock'],
 ])('at $0 columns, the status and the wait are shown in one line: $3', async (columns, status, given, expected) => {
   const { clock, progress, shown } = start({}, { columns });
   if (status !== undefined) progress.status((room) => (room === columns - 5 ? status : 'no room'));

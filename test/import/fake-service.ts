@@ -219,10 +219,10 @@ export class FakeImport {
     const pause: RunOptions['pause'] = async (ms) => (ms > 0 ? clock.sleep(ms, signal) : undefined);
     const work = async (): Promise<RunResult> => {
       void this.#beat(lock, pid);
-      await lock.acquire({ signal, pause });
       return runImport({
         rows,
         lock,
+        signal,
         categories: api,
         pause,
         concurrency: 4,

@@ -30,26 +30,32 @@ const interrupted = stopped('interrupted', { hint: 'of the create', exitCode: 13
 const KNOWN = { unknown: [] };
 const TWICE = { unknown: [], failed: [...DOCUMENT.failed, ...DOCUMENT.failed] };
 const MANY = { unknown: Array.from({ length: 1007 }, (_, at) => ({ row: at + 1, name: 'x' })) };
-const MAYBE = { unknown: [{ row: 3, name: 'c', maybe: { id: 7, name: 'C' } }] };
+const MAYBE = { unexplained: [{ id: 7, name: 'C' }] };
 
 test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, RegExp]>([
   ['every row exists', 0, { ...KNOWN, failed: [] }, undefined, /^$/],
   ['a row was rejected', 4, KNOWN, undefined, /^the service rejected row 2: too long\ncorrect the rejected rows, then/],
-  ['rows were rejected', 4, TWICE, undefined, /^the service rejected 2 rows, the first of which is row 2: too long\n/],
+  ['rows were rejected', 4, TWICE, undefined, /^the service rejected 2 rows; row 2: too long\n/],
   [
     'a row is unknown',
     8,
     {},
     undefined,
-    /^1 row may or may not exist: row 3 "c" \(the service returned 500\)\nrun .* -p staging` to look it up again$/,
+    /^1 category may or may not exist: "c" \(row 3\) \(the service returned 500\)\nrun .* -p staging` to look it up again$/,
   ],
-  ['many rows are unknown', 8, MANY, undefined, /^1,007 rows may .* row 5 "x", and 1,002 more\nrun .* to look them up/],
-  ['a row may be a category', 8, MAYBE, undefined, /\(perhaps category 7 "C"\)\nif a possible match .* its spelling/],
+  [
+    'many rows are unknown',
+    8,
+    MANY,
+    undefined,
+    /^1,007 categories may .* "x" \(row 5\), and 1,002 more\nrun .* to look them up/,
+  ],
+  ['a row may be a new category', 8, MAYBE, undefined, /; new in the list: "C" \(id 7\)\nif one of .* its spelling/],
   ['the key was rejected', 3, {}, stopped('auth'), /^why\nrun/],
   ['the service cannot be reached', 6, KNOWN, stopped('network'), /^why\nrun/],
-  ['the service cannot be reached and a row is unknown', 8, {}, stopped('network'), /^1 row may/],
+  ['the service cannot be reached and a row is unknown', 8, {}, stopped('network'), /^1 category may/],
   ['the rate limit needs a longer wait', 5, KNOWN, limited, /^why\ntry again in 5s$/],
-  ['the rate limit prevents a lookup', 8, {}, limited, /^1 row may or may not exist: row 3 "c" \(why\)\nrun/],
+  ['the rate limit prevents a lookup', 8, {}, limited, /^1 category may or may not exist: "c" \(row 3\) \(why\)\nrun/],
   ['petstore has a bug', 1, {}, stopped('internal'), /^why\nrun the command again with --verbose/],
   ['the lock fails', 9, {}, stopped('storage'), /^why\nrun/],
   ['the service redirects a create', 7, {}, stopped('service', { status: 302 }), /^why\nrun/],

@@ -28,8 +28,9 @@ function shared() {
   const log = new MemoryLog(lockFormat);
   async function acquire(pid = 1, liveness: 'dead' | 'unknown' = 'dead', by: Clock = clock): Promise<Lock> {
     const lock = new Lock(log, by, { ...IN_MEMORY, process: { ...process, pid }, livenessOf: () => liveness });
-    const onWait = () => liveness === 'dead' && expect.unreachable('it is held');
-    await lock.acquire({ ...options, onWait });
+    const onBusy = () => liveness === 'dead' && expect.unreachable('it is held');
+    await lock.acquire({ ...options, onBusy });
+    expect(await lock.confirm(options.pause)).toBe(true);
     return lock;
   }
   return { clock, log, acquire };
@@ -46,8 +47,9 @@ function inFiles() {
     logs: (): string[] =>
       readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.log')),
     acquire: async (url = URL): Promise<Lock> => {
-      const lock = await openLock(url, { clock, stateDir: () => stateDir });
-      await lock.acquire({ ...options, onWait: () => expect.unreachable('it is held') });
+      const lock = await openLock(url, { stateDir }, clock);
+      await lock.acquire({ ...options, onBusy: () => expect.unreachable('it is held') });
+      expect(await lock.confirm(options.pause)).toBe(true);
       return lock;
     },
   };
@@ -57,7 +59,7 @@ function onServer({ url }: RedisServer) {
   const clock = new FakeClock();
   const server = new StateServer({ connection: parseStateUrl(url, undefined, 'X'), clock });
   onTestFinished(() => server.close());
-  return { open: () => openLock(URL, { clock, server, stateDir: tempDir }) };
+  return { clock, open: () => openLock(URL, { server }, clock) };
 }
 
 const takenOver = expect.objectContaining({ kind: 'storage', message: expect.stringContaining('taken over') });
@@ -100,24 +102,118 @@ withServer('a lock on a state server expires 48 hours after its last record', as
   await lock.close();
 });
 
+/** Runs on a state server that forgets records, in virtual time; their heartbeats are written by the tests. */
+function onForgetfulServer() {
+  const clock = new FakeClock();
+  const log = new MemoryLog(lockFormat);
+  const pauses: string[] = [];
+  const pause = async (ms: number, reason: string): Promise<void> => {
+    if (ms <= 0) return;
+    pauses.push(`${reason} ${ms}`);
+    await clock.sleep(ms);
+  };
+  return {
+    ...{ clock, log, pauses, pause },
+    start: (pid: number): Lock =>
+      new Lock(log, clock, { ...IN_MEMORY, isOnServer: true, process: { ...process, pid }, livenessOf: () => 'alive' }),
+    /** Restores the records of an earlier time. */
+    rollBack: (snapshot: Iterable<string>): void => {
+      Object.assign(log.cached(), { holder: undefined }, new MemoryLog(lockFormat, snapshot).cached());
+    },
+  };
+}
+
+test('on a state server, a run may list at once, but creates nothing until 4 s after it took the lock', async () => {
+  const { clock, pauses, pause, start } = onForgetfulServer();
+  const run = start(1);
+  await run.acquire({ signal, pause });
+  expect(pauses).toEqual([]);
+  // The list takes a second; a heartbeat meanwhile does not confirm the lock.
+  await clock.sleep(1000);
+  run.heartbeat();
+  expect(await run.confirm(pause)).toBe(true);
+  expect(pauses).toEqual(['lock 3000']);
+  run.assertHeld();
+});
+
+test('a run whose lock was lost by a server that fell back to older records takes it back, and the next run waits', async () => {
+  const { log, pause, start, rollBack, clock } = onForgetfulServer();
+  const earlier = start(1);
+  await earlier.acquire({ signal, pause });
+  await earlier.confirm(pause);
+  await earlier.close();
+  // A snapshot with a released lock: the log is not empty.
+  const snapshot = [...lockFormat.snapshot(log.cached())];
+  const first = start(2);
+  await first.acquire({ signal, pause });
+  await first.confirm(pause);
+  rollBack(snapshot);
+  const second = start(3);
+  const events: string[] = [];
+  await second.acquire({ signal, pause });
+  clock.at += 3000;
+  first.heartbeat();
+  expect(await second.confirm(pause)).toBe(false);
+  first.assertHeld();
+  const onBusy = (): void => void first.close().then(() => events.push('released'));
+  await second.acquire({ signal, pause, onBusy });
+  expect(events).toEqual(['released']);
+  expect(await second.confirm(pause)).toBe(true);
+  second.assertHeld();
+});
+
+test('a run that ends before it takes back its lost lock makes the next run list again', async () => {
+  const { log, pause, start, rollBack } = onForgetfulServer();
+  const snapshot = [...lockFormat.snapshot(log.cached())];
+  const first = start(1);
+  await first.acquire({ signal, pause });
+  await first.confirm(pause);
+  const own = structuredClone(log.cached());
+  rollBack(snapshot);
+  const second = start(2);
+  await second.acquire({ signal, pause });
+  // What the first run knows of the log: it has not read it since.
+  vi.spyOn(log, 'cached').mockReturnValueOnce(own);
+  await first.close();
+  expect(await second.confirm(pause)).toBe(false);
+});
+
+test('a run that was taken over cannot take the lock back from a third run that is not confirmed yet', async () => {
+  const { pause, start, log, clock } = onForgetfulServer();
+  const suspended = start(1);
+  await suspended.acquire({ signal, pause });
+  await suspended.confirm(pause);
+  const other = new Lock(log, clock, {
+    ...{ ...IN_MEMORY, isOnServer: true, process: { ...process, pid: 2 } },
+    livenessOf: () => 'dead',
+  });
+  await other.acquire({ signal, pause });
+  await other.confirm(pause);
+  await other.close();
+  const third = start(3);
+  await third.acquire({ signal, pause });
+  suspended.heartbeat();
+  expect(() => suspended.assertHeld()).toThrow(takenOver);
+  expect(await third.confirm(pause)).toBe(true);
+});
+
 withServer('a run whose lock a state server has forgotten keeps it, and another run waits', async () => {
   await using redis = await RedisServer.start();
-  const { open } = onServer(redis);
+  const { clock, open } = onServer(redis);
   const [first, second] = [await open(), await open()];
-  await first.acquire(options);
+  const pause = async (ms: number): Promise<void> => clock.sleep(ms);
+  await first.acquire({ signal, pause });
+  expect(await first.confirm(pause)).toBe(true);
   await redis.command('FLUSHALL');
-  const events: string[] = [];
-  const pause = async (ms: number, reason: string): Promise<void> => {
-    if (ms > 0) events.push(`${reason} ${ms}`);
-    first.heartbeat();
-  };
-  const onWait = (): void => {
+  await second.acquire({ signal, pause });
+  first.heartbeat();
+  expect(await second.confirm(pause)).toBe(false);
+  const onBusy = (): void => {
     first.assertHeld();
-    events.push('waits');
-    void first.close().then(() => events.push('released'));
+    void first.close();
   };
-  await second.acquire({ signal, pause, onWait });
-  expect(events).toEqual(['lock 4000', 'waits', 'released']);
+  await second.acquire({ signal, pause, onBusy });
+  expect(await second.confirm(pause)).toBe(true);
   second.assertHeld();
   await second.close();
 });
@@ -182,12 +278,12 @@ test('a run that was suspended while it took the lock is not taken over for anot
 
 // Records of runs named by letters.
 const took = (run: string, revision = '') => ({ kind: 'acquire', run, revision, at: 5 });
-const tookOnServer = (run: string, revision = '') => ({ ...took(run, revision), isOnServer: true });
-const beat = (run: string, at: number) => ({ kind: 'beat', run, at });
+const beat = (run: string, at: number, term = 0) => ({ kind: 'beat', run, at, term });
 const OF_ANOTHER_VERSION = [{ kind: 'later' }, { kind: 'release', at: 'noon' }, { kind: 'state', state: [] }];
 
 function appendTo(log: MemoryLog<LockState>, ...records: readonly object[]): LockState {
-  for (const record of records) log.append(JSON.stringify({ run: 'a', at: 5, drainMs: 0, process, ...record }));
+  for (const record of records)
+    log.append(JSON.stringify({ run: 'a', at: 5, term: 0, drainMs: 0, process, ...record }));
   return log.cached();
 }
 
@@ -195,22 +291,23 @@ test.each<[string, string, object[]]>([
   ['of two runs that take the lock at the same time, the first', 'a', [took('a'), took('b')]],
   ['the run that takes the lock of a dead run', 'b', [took('a'), took('b', 'a 5')]],
   ['a run that seemed dead but has written', 'a', [took('a'), beat('a', 7), took('b', 'a 5')]],
-  ['a live run whose lock a server lost', 'a', [tookOnServer('b'), beat('a', 7), beat('b', 9)]],
-  ['a run that waited in vain for a lost run', 'b', [tookOnServer('b'), beat('b', 7), beat('a', 9)]],
-  ['a run whose lock the server lost to two runs', 'a', [tookOnServer('c'), tookOnServer('b', 'c 5'), beat('a', 7)]],
+  ['a live run whose lock a server lost', 'a', [took('b'), beat('a', 7, 1), beat('b', 9, 1)]],
+  ['a live run whose lock a server lost to an earlier holder', 'a', [took('b'), beat('b', 7, 1), beat('a', 9, 2)]],
+  ['a run that waited in vain for a lost run', 'b', [took('b'), beat('b', 7, 1), beat('a', 9, 1)]],
+  ['a run whose lock the server lost to two runs', 'a', [took('c'), took('b', 'c 5'), beat('a', 7, 1)]],
   ['of a run in a file and another run that writes, the first', 'b', [took('b'), beat('a', 5)]],
   ['a run whose log has records of another version', 'a', [took('a'), ...OF_ANOTHER_VERSION]],
 ])('%s holds the lock', (_what, holder, records) => {
   expect(appendTo(new MemoryLog(lockFormat), ...records).holder?.run).toBe(holder);
 });
 
-test('a rotation keeps the holder, its last sign of life, and the wait', () => {
+test('a rotation keeps the holder, its term and last sign of life, and the wait', () => {
   const log = new MemoryLog(lockFormat);
   const rotated = (): LockState => new MemoryLog(lockFormat, lockFormat.snapshot(log.cached())).cached();
-  appendTo(log, took('a'), { ...beat('a', 7), drainMs: 30_000 });
-  expect(rotated()).toEqual({ holder: { ...process, run: 'a' }, at: 7, drainMs: 30_000 });
+  appendTo(log, took('a'), { ...beat('a', 7, 3), drainMs: 30_000 });
+  expect(rotated()).toEqual({ holder: { ...process, run: 'a' }, term: 3, at: 7, drainMs: 30_000 });
   appendTo(log, { kind: 'release', at: 9, drainMs: 2000 });
-  expect(rotated()).toEqual({ at: 9, drainMs: 2000 });
+  expect(rotated()).toEqual({ term: 3, at: 9, drainMs: 2000 });
 });
 
 test('a run records that it is alive every 3 s, until it ends', async () => {
@@ -260,17 +357,17 @@ test('a run that could not write a record while it waited imports after it has w
     lock.heartbeat();
   };
   await lock.acquire({ signal, pause });
+  expect(await lock.confirm(options.pause)).toBe(true);
   lock.assertHeld();
 });
 
-test('a run that is stopped while its lock is provisional leaves it to the run whose lock the server lost', async () => {
-  const log = new MemoryLog(lockFormat);
-  const place = { ...IN_MEMORY, isOnServer: true, livenessOf: () => 'alive' as const };
-  const stopped = new Lock(log, new FakeClock(), { ...place, process });
+test('a run that ends while its lock is provisional leaves it to the run whose lock the server lost', async () => {
+  const { log, start } = onForgetfulServer();
+  const stopped = start(1);
   const pause = () => Promise.reject(new Error('interrupted'));
-  await expect(stopped.acquire({ signal, pause })).rejects.toThrow('interrupted');
+  await stopped.acquire(options);
+  await expect(stopped.confirm(pause)).rejects.toThrow('interrupted');
   await stopped.close();
-  const lost = new Lock(log, new FakeClock(), { ...place, process: { ...process, host: 'there' } });
-  lost.heartbeat();
-  lost.assertHeld();
+  expect(log.cached().holder).toBeUndefined();
+  expect(appendTo(log, beat('lost', 9, 1)).holder?.run).toBe('lost');
 });

@@ -98,12 +98,20 @@ test('after a changed name, rows without a response are looked up and nothing mo
   const it = importOf(named('Dog', 'Cat', 'Cow'), { alter: lower }, 'lost', 'cut');
   expect(await documentOf(it)).toMatchObject({
     created: [{ name: 'cow' }],
-    unknown: [
-      { row: 1, maybe: { name: 'dog' } },
-      { row: 2, maybe: { name: 'dog' } },
-    ],
+    unknown: [{ row: 1 }, { row: 2 }],
+    unexplained: [{ id: 1, name: 'dog' }],
   });
   expect(it.service.sent).toHaveLength(3);
+});
+
+test('a new category that no row explains keeps an uncertain row unknown, but nothing is said of it if no row is unknown', async () => {
+  const addsOthers = (it: FakeImport): FakeImport => {
+    it.service.script.onList = () => void it.service.add({ name: 'zebra' });
+    return it;
+  };
+  const document = await documentOf(addsOthers(importOf(named('dog'), {}, 'cut')));
+  expect(document).toMatchObject({ unknown: [{ row: 1 }], unexplained: [{ id: 2, name: 'zebra' }] });
+  expect(await documentOf(addsOthers(importOf(named('dog'))))).not.toHaveProperty('unexplained');
 });
 
 test('a list that lacks categories that were just created is an error, unless the quota allows no last list', async () => {

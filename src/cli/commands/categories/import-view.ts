@@ -13,8 +13,13 @@ export interface Preview {
   readonly estimate: Estimate;
 }
 
-/** The outcome of an import, with its error if it failed, or the preview of a dry run. */
-export type ImportData = { readonly document: ImportDocument; readonly failure: PetstoreError | undefined } | Preview;
+/** The outcome of an import, with its error if it failed. */
+export interface Done {
+  readonly document: ImportDocument;
+  readonly failure: PetstoreError | undefined;
+}
+
+export type ImportData = Done | Preview;
 
 /** The maximum number of rows in a table; `--json` has all of them. */
 const SHOWN = 20;
@@ -58,9 +63,7 @@ function* summary(
     { header: 'message', value: ({ message }) => message },
   ]);
   if (unknown.length > 0) yield '\nMay or may not exist:\n';
-  yield* table(context, unknown, 'unknown', [
-    { header: 'possible match', value: ({ maybe }) => maybe && `${maybe.id} ${shorten(maybe.name)}` },
-  ]);
+  yield* table(context, unknown, 'unknown', []);
 }
 
 function* planned({ toCreate, skipped, estimate }: Preview, context: TextContext): Generator<string> {

@@ -2,15 +2,11 @@
 import type { NewCategory } from '../../../api/types.ts';
 import { PetstoreError } from '../../../errors.ts';
 import { estimateDuration } from '../../../import/estimate.ts';
-import { importError } from '../../../import/import-error.ts';
-import type { FetchListOptions, Pause } from '../../../import/list.ts';
+import { importCategories, pauseOf } from '../../../import/import-categories.ts';
 import { fetchFirstList } from '../../../import/list.ts';
-import { openLock } from '../../../import/lock.ts';
 import type { ImportDocument } from '../../../import/results.ts';
 import { ImportResults } from '../../../import/results.ts';
 import type { RowOptions } from '../../../import/row-validator.ts';
-import type { RunOptions, RunResult } from '../../../import/run.ts';
-import { runImport } from '../../../import/run.ts';
 import type { ProcessRef } from '../../../shared-log/process-liveness.ts';
 import { escapeControls } from '../../../text/escape.ts';
 import { formatCount } from '../../../text/format.ts';
@@ -19,7 +15,7 @@ import type { Action } from '../../command.ts';
 import { readInputFile, readRows } from '../../rows/rows.ts';
 import type { Session } from '../../session.ts';
 import { formatEstimate, progressLineFormatter } from './import-progress.ts';
-import type { ImportData, Preview } from './import-view.ts';
+import type { Done, ImportData, Preview } from './import-view.ts';
 import { importView } from './import-view.ts';
 import { differingDescriptionsWarning, lookAlikesWarning, repeatedNamesWarning } from './import-warnings.ts';
 
@@ -31,29 +27,18 @@ interface ImportOptions extends RowOptions {
 
 export const importAction: Action<ImportOptions, ImportData> = {
   async run(session, options, file = '-') {
-    const { context, progress, stateDir, warn } = session;
-    const { clock, signal } = context;
+    const { context, progress, warn } = session;
     const rows = await readRows(await readInputFile(file, context), options);
     for (const warning of [repeatedNamesWarning(rows), lookAlikesWarning(rows)]) if (warning) await warn(warning);
     if (options.dryRun) return preview(session, rows);
     // The prompt comes before the lock, so that an open prompt does not block other imports.
     if (!options.yes) await confirm(session, rows, file);
-    const { baseUrl, keySource } = await session.target();
-    const server = keySource === 'sandbox' ? undefined : await session.stateServer();
-    const lock = await openLock(baseUrl, { clock, stateDir, server });
-    try {
-      await lock.acquire({ signal, pause: pauseOf(session), onWait: (holder) => notifyHolder(session, holder) });
-      const { results, stop } = await send(session, { rows, lock, concurrency: options.concurrency });
-      progress.status(undefined);
-      const document = withoutKeys(results.document(), context.redactor);
-      const differing = document.skipped.filter(({ differs }) => differs).map(({ name }) => name);
-      const warning = differingDescriptionsWarning(differing);
-      if (warning) await warn(warning);
-      return { document, failure: importError(document, stop) };
-    } finally {
-      // If the release cannot be recorded, the next run detects that this process has ended.
-      await lock.close().catch(() => undefined);
-    }
+    const { document, failure } = await create(session, rows, options.concurrency);
+    progress.status(undefined);
+    const differing = document.skipped.filter(({ differs }) => differs).map(({ name }) => name);
+    const warning = differingDescriptionsWarning(differing);
+    if (warning) await warn(warning);
+    return { document: withoutKeys(document, context.redactor), failure };
   },
   view: importView,
 };
@@ -67,6 +52,32 @@ function withoutKeys(document: ImportDocument, redactor: Redactor): ImportDocume
   return { ...document, failed };
 }
 
+async function create(session: Session, rows: readonly NewCategory[], concurrency: number): Promise<Done> {
+  const { context, progress, options } = session;
+  const { clock, signal } = context;
+  const { baseUrl, keySource } = await session.target();
+  const server = keySource === 'sandbox' ? undefined : await session.stateServer();
+  const lockPlace = server ? { server } : { stateDir: session.stateDir() };
+  const [{ categories }, ledger] = await Promise.all([session.api(), session.ledger()]);
+  const line = progressLineFormatter(new Set(rows.map(({ name }) => name)).size, clock);
+  try {
+    const document = await importCategories({
+      ...{ categories, rows, target: baseUrl, lockPlace, clock, signal, concurrency },
+      maxRetries: options.maxRetries,
+      timeoutMs: options.timeout,
+      hasQuota: () => ledger.quota().nextRequestAt === null,
+      onProgress: (counts) =>
+        progress.status((room) => line({ counts, quota: ledger.quota(), isWaiting: progress.waiting, room })),
+      onPause: (pause) => progress.wait(pause),
+      onBusy: (holder) => void notifyHolder(session, holder),
+    });
+    return { document, failure: undefined };
+  } catch (error) {
+    if (!(error instanceof PetstoreError) || !error.details.document) throw error;
+    return { document: error.details.document as ImportDocument, failure: error };
+  }
+}
+
 async function notifyHolder({ context, options, notice }: Session, { pid, host }: ProcessRef): Promise<void> {
   const machine = host.split(' ')[0] ?? '';
   const waiting = { reason: 'import', pid, host: machine };
@@ -74,22 +85,11 @@ async function notifyHolder({ context, options, notice }: Session, { pid, host }
   await notice(`waiting for another import to finish (PID ${pid} on ${machine})`);
 }
 
-function pauseOf({ context, progress }: Session): Pause {
-  const { clock, signal } = context;
-  return async (ms, reason) => {
-    if (ms <= 0) return;
-    progress.wait({ until: clock.now() + ms, reason });
-    await clock.sleep(ms, signal).finally(() => progress.wait(undefined));
-  };
-}
-
-async function listOptions(session: Session): Promise<FetchListOptions> {
-  return { categories: (await session.api()).categories, pause: pauseOf(session) };
-}
-
 async function preview(session: Session, rows: readonly NewCategory[]): Promise<Preview> {
-  const { clock } = session.context;
-  const { listed } = await fetchFirstList(await listOptions(session));
+  const { context, progress } = session;
+  const { categories } = await session.api();
+  const pause = pauseOf({ ...context, onPause: (wait) => progress.wait(wait) });
+  const listed = await fetchFirstList({ categories, pause });
   const ledger = await session.ledger();
   await ledger.refresh();
   const results = new ImportResults(rows);
@@ -99,7 +99,12 @@ async function preview(session: Session, rows: readonly NewCategory[]): Promise<
   }
   const toCreate = results.in(undefined).map(({ row }) => row);
   const { skipped } = results.document();
-  return { dryRun: true, toCreate, skipped, estimate: estimateDuration(toCreate.length, ledger.quota(), clock.now()) };
+  return {
+    dryRun: true,
+    toCreate,
+    skipped,
+    estimate: estimateDuration(toCreate.length, ledger.quota(), context.clock.now()),
+  };
 }
 
 // Asks on a terminal, with the figures of a dry run.
@@ -121,20 +126,4 @@ async function confirm(session: Session, rows: readonly NewCategory[], file: str
   const question = `Create ${what} at ${baseUrl} (${from}${formatEstimate(estimate)})?`;
   if (!(await askYesNo(session.context, escapeControls(question))))
     throw new PetstoreError('interrupted', 'canceled', { silent: true });
-}
-
-async function send(session: Session, given: Pick<RunOptions, 'rows' | 'lock' | 'concurrency'>): Promise<RunResult> {
-  const { context, progress } = session;
-  const [service, ledger] = await Promise.all([listOptions(session), session.ledger()]);
-  const names = new Set(given.rows.map(({ name }) => name));
-  const line = progressLineFormatter(names.size, context.clock);
-  return runImport({
-    ...service,
-    ...given,
-    maxRetries: session.options.maxRetries,
-    timeoutMs: session.options.timeout,
-    hasQuota: () => ledger.quota().nextRequestAt === null,
-    onProgress: ({ counts }) =>
-      progress.status((room) => line({ counts, quota: ledger.quota(), isWaiting: progress.waiting, room })),
-  });
 }
