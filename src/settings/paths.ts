@@ -1,5 +1,6 @@
 // Locates the configuration and state directories by environment, platform and home directory.
-import { join, posix, win32 } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { basename, dirname, join, posix, win32 } from 'node:path';
 import { PetstoreError } from '../errors.ts';
 
 export interface PathContext {
@@ -40,6 +41,16 @@ export function stateDirIfAny(context: PathContext): string | undefined {
 /** The data file of the profile `sandbox`, and of `petstore sandbox` without `--data`. */
 export function sandboxDataFile(stateDirectory: string): string {
   return join(stateDirectory, 'sandbox', 'categories');
+}
+
+/** The path without symbolic links; the end of the path need not exist. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(realPath(parent), basename(path));
+  }
 }
 
 function directory({ env, platform, homeDir }: PathContext, override: keyof typeof DIRECTORIES): string {

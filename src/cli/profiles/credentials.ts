@@ -4,7 +4,7 @@ import { PetstoreError } from '../../errors.ts';
 import type { BaseUrl } from '../../settings/credential-rules.ts';
 import { checkBaseUrl, checkKey, parseBaseUrl } from '../../settings/credential-rules.ts';
 import type { PathContext } from '../../settings/paths.ts';
-import { sandboxDataFile, stateDir } from '../../settings/paths.ts';
+import { realPath, sandboxDataFile, stateDir } from '../../settings/paths.ts';
 import type { Environment } from '../context.ts';
 import type { ProfileStore } from './conf-store.ts';
 import type { KeyCommandContext } from './key-command.ts';
@@ -109,7 +109,7 @@ export async function resolveCredentials(
   const selected = await selectProfile(readCredentialRequest(context.env, profileOption), openStore);
   const { profile } = selected;
   const found = findUrl(selected);
-  const { url: baseUrl = `sandbox:${sandboxDataFile(stateDir(context))}`, urlSource } = found;
+  const { url: baseUrl = `sandbox:${realPath(sandboxDataFile(stateDir(context)))}`, urlSource } = found;
   const { key = '', keySource, keyCommand } = findKey(selected, found);
   if (!keyCommand) return { profile, baseUrl, urlSource, key, keySource };
   const { runKeyCommand } = await import('./key-command.ts');

@@ -74,5 +74,5 @@ const guarded = Object.entries(replaced).map(([name, value]) => {
 export const everything = { ...Object.fromEntries(guarded), closeSync: closeFile } as typeof fs;
 export const { accessSync, chmodSync, closeSync, constants, copyFileSync, createWriteStream, existsSync } = everything;
 export const { fstatSync, fsyncSync, linkSync, mkdirSync, openSync, readdirSync, readFileSync } = everything;
-export const { readlinkSync, readSync, renameSync, rmSync, statSync, unlinkSync } = everything;
+export const { readlinkSync, readSync, realpathSync, renameSync, rmSync, statSync, unlinkSync } = everything;
 export const { writeFileSync, writeSync } = everything;
