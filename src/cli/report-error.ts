@@ -32,9 +32,8 @@ export function exitCodeOf({ kind, details }: PetstoreError): number {
 }
 
 function textLines(error: PetstoreError, red: (text: string) => string): string {
-  // In brackets, a code is the service's.
-  const isHidden = error.code === undefined || error.status === undefined || error.message.includes(error.code);
-  const code = isHidden ? '' : ` [${error.code}]`;
+  // Only the service's own code, which comes with a status.
+  const code = error.code === undefined || error.status === undefined ? '' : ` [${error.code}]`;
   const hint = error.hint === undefined ? '' : `hint: ${error.hint}\n`;
   return `${red('error:')} ${escapeControls(`${error.message}${code}\n${hint}`, '\n')}`;
 }

@@ -15,8 +15,8 @@ async function print(error: unknown, options = plain): Promise<{ code: number; e
 
 test.each([
   ['no\u001b[31m cat', { hint: 'add\u0007 one' }, 4, 'error: no␛[31m cat\nhint: add␇ one\n'],
-  ['no', { code: 'bad_name', status: 400 }, 4, 'error: no [bad_name]\n'],
-  ['none', { code: 'not_found' }, 4, 'error: none\n'],
+  ['bad name', { code: 'bad', status: 400 }, 4, 'error: bad name [bad]\n'],
+  ['no', { code: 'not_found' }, 4, 'error: no\n'],
   ['canceled', { silent: true }, 4, ''],
   ['ended', { exitCode: 143 }, 143, 'error: ended\n'],
 ])('the error %j with %j causes exit code %i and is printed as %j', async (message, details, code, err) => {
