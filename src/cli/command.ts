@@ -66,17 +66,11 @@ export function commandPath(command: Command): string {
   return command.parent ? `${commandPath(command.parent)} ${command.name()}` : command.name();
 }
 
-/** The command that the words name, and the words after it; words after `help` name a command, too. */
+/** The command below the root that the words name, and the words after it. */
 export function findCommand(root: Command, words: readonly string[]): { command: Command; rest: readonly string[] } {
-  let command = root;
-  let rest = words[0] === 'help' ? words.slice(1) : words;
-  for (const word of rest) {
-    const child = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
-    if (!child) break;
-    command = child;
-    rest = rest.slice(1);
-  }
-  return { command, rest };
+  const [word = '', ...rest] = words;
+  const child = root.commands.find((one) => one.name() === word || one.aliases().includes(word));
+  return child ? findCommand(child, rest) : { command: root, rest: words };
 }
 
 /** A command's function and the view that prints the returned data; the function itself never prints. */

@@ -23,15 +23,28 @@ export interface TypedOptions {
   readonly version?: true;
 }
 
-export function addGlobalOptions(program: Command): void {
-  program.optionsGroup('Global options:');
-  for (const { flags, description, fallback } of GLOBAL_OPTIONS) {
-    program.addOption(new Option(flags, description).default(undefined, fallback));
+/** @returns commander's options, which every command has, so that they may stand before or after its name */
+export function globalOptions(): readonly Option[] {
+  const options = GLOBAL_OPTIONS.map(({ flags, description, fallback }) =>
+    new Option(flags, description).default(undefined, fallback).helpGroup('Global options:'),
+  );
+  // Listed only in the help of a command with several formats.
+  return [...options, formatOption().hideHelp()];
+}
+
+/** Any text is read, so that a later --json decides how the error is printed. */
+export function formatOption(): Option {
+  return new Option('--format <format>', 'output format').choices(FORMATS).argParser(String);
+}
+
+/** Adds the options to a command, which sets their values at the root. */
+export function addGlobalOptions(command: Command, options: readonly Option[], root: Command): void {
+  for (const option of options) {
+    if (!command.options.some(({ long }) => long === option.long)) command.addOption(option);
+    command.on(`option:${option.name()}`, (text?: string) => {
+      root.setOptionValue(option.attributeName(), text ?? !option.negate);
+    });
   }
-  // Accepted before the command too, but listed only in the help of a command with several formats.
-  // Any text is read, so that a later --json decides how the error is printed.
-  const format = new Option('--format <format>', 'output format').choices(FORMATS).argParser(String);
-  program.addOption(format.hideHelp());
 }
 
 /** Whether errors, help and version are printed as JSON. */

@@ -1,9 +1,9 @@
 // Builds the command tree and runs one command, from arguments to exit code.
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 import { CommanderError } from 'commander';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../text/escape.ts';
-import { PetstoreCommand, Program } from './command.ts';
+import { PetstoreCommand, Program, rootOf } from './command.ts';
 import { api } from './commands/api.ts';
 import { login } from './commands/auth/login.ts';
 import { logout, status, switchTo } from './commands/auth/profiles.ts';
@@ -17,47 +17,39 @@ import { quota } from './commands/quota.ts';
 import { sandbox } from './commands/sandbox/serve.ts';
 import type { Context } from './context.ts';
 import type { TypedOptions } from './global-options.ts';
-import { addGlobalOptions, wantsJson } from './global-options.ts';
+import { addGlobalOptions, globalOptions, wantsJson } from './global-options.ts';
 import type { ParseError } from './usage-error.ts';
 
 /** @returns the exit code (docs/cli.md, exit codes); never rejects */
 export async function run(context: Context): Promise<number> {
   const program = createProgram(context);
   try {
-    await runLine(program);
+    await program.parseAsync(context.args, { from: 'user' }).catch((error: unknown) => answer(program, error));
     return 0;
   } catch (error) {
     const { reportError } = await import('./report-error.ts');
-    const { usageError } = await import('./usage-error.ts');
     const options = program.opts<TypedOptions>();
-    const shown = error instanceof CommanderError ? usageError(error as ParseError) : error;
-    return await reportError(shown, context, { ...options, json: wantsJson(options) });
+    return await reportError(error, context, { ...options, json: wantsJson(options) });
   } finally {
     // A failed cleanup does not change the exit code.
     for (const cleanup of context.cleanups.reverse()) await cleanup().catch(() => undefined);
   }
 }
 
-/** @throws CommanderError or PetstoreError */
-async function runLine(program: Program): Promise<void> {
-  const { args, version, stdout } = program.context;
-  // The root command knows only the global options; commander finds them anywhere in the line.
-  const { operands, unknown } = program.parseOptions([...args]);
-  checkEncoding(args);
-  const options = program.opts<TypedOptions>();
-  const json = wantsJson(options);
-  if (options.version) return stdout.write(`${json ? JSON.stringify({ version }) : version}\n`);
-  // `-yh` is two switches.
-  const isHelp = operands[0] === 'help' || unknown.some((word) => /^(?:--help|-\w?h)$/.test(word));
-  if (isHelp || args.length === 0) {
-    const { help } = await import('./commands/help.ts');
-    return stdout.write(await help(program, operands, options));
-  }
-  await program.parseAsync(args, { from: 'user' });
+/** Prints the version or the help that commander stopped for. @throws any other error, in the house style */
+async function answer(program: Program, error: unknown): Promise<void> {
+  if (!(error instanceof CommanderError)) throw error;
+  const { printHelp, printVersion } = await import('./commands/help.ts');
+  const isHelp = error.code.startsWith('commander.help');
+  if (isHelp && program.opts<TypedOptions>().version) return printVersion(program);
+  const { usageError } = await import('./usage-error.ts');
+  const mistake = usageError(error as ParseError);
+  if (mistake) throw mistake;
+  return printHelp((error as ParseError).command);
 }
 
 // Node replaces invalid UTF-8 with U+FFFD, which would be sent as part of a name.
-function checkEncoding(args: readonly string[]): void {
+function checkEncoding({ args }: Context): void {
   const broken = args.find((arg) => arg.includes('\ufffd'));
   if (broken === undefined) return;
   const message = `argument "${escapeControls(broken.slice(0, 40))}" is not valid UTF-8`;
@@ -90,32 +82,50 @@ const auth = (): PetstoreCommand =>
     .addCommand(status())
     .addCommand(switchTo());
 
+const help = (): PetstoreCommand =>
+  new PetstoreCommand('help')
+    .description('show help for a command or topic')
+    .argument('[words...]', 'a command, exit-codes or environment')
+    .sections({
+      output: 'the help; with --json the same facts as one document.',
+      exitCodes: ['usage'],
+      examples: ['petstore help categories list', 'petstore help exit-codes'],
+    })
+    .action(async function (this: Command, words: readonly string[]) {
+      const { printTopic } = await import('./commands/help.ts');
+      await printTopic(rootOf(this), words);
+    });
+
 /** @returns the root command; its `parseAsync` rejects with CommanderError or PetstoreError */
 export function createProgram(context: Context): Program {
   const program = new Program(context);
-  addGlobalOptions(program);
   program
     .optionsGroup('Options:')
     .description('Client for the pet store API: list, get, create and import pet categories')
     .option('-V, --version', 'print the version')
+    .hook('preSubcommand', () => {
+      if (program.opts<TypedOptions>().version) program.help();
+    })
+    .hook('preAction', () => checkEncoding(context))
     .helpOption('-h, --help', 'show help')
+    // A word after an option that needs a value is its value, even if it is a global option.
+    .enablePositionalOptions()
     .showSuggestionAfterError(false)
     // `run` prints help and errors.
     .configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
     .sections({
-      notes: `petstore waits when the quota is exhausted, shares it with other petstore processes, and never resends
-a create that may have succeeded. Results go to stdout; everything else goes to stderr.
-For the options and examples of a command, run \`petstore COMMAND --help\`. For exit codes and environment
-variables, run \`petstore help exit-codes\` or \`petstore help environment\`.`,
+      notes: `petstore waits when the quota is exhausted, shares it with other petstore processes of the same user, and never
+resends a create that may have succeeded. Results go to stdout; everything else goes to stderr. A duration
+is, for example, 500ms, 30s or 1m30s. For more, run \`petstore COMMAND --help\`, \`petstore help exit-codes\` or
+\`petstore help environment\`.`,
       examples: [
         'petstore categories list -p sandbox  # without an account',
         'petstore auth login --url https://HOST/v1',
-        'petstore categories create --help',
+        'petstore categories import species.csv',
       ],
     })
     .commandsGroup('Categories:')
     .addCommand(categories())
-    .addCommand(api())
     .commandsGroup('Keys and limits:')
     .addCommand(auth())
     .addCommand(quota())
@@ -124,16 +134,18 @@ variables, run \`petstore help exit-codes\` or \`petstore help environment\`.`,
     .addCommand(sandbox())
     .addCommand(completion())
     .addCommand(suggestions(), { hidden: true })
-    .commandsGroup('Help:')
-    .helpCommand('help [topic]', 'show help for a command or topic');
-  inherit(program);
+    .commandsGroup('Other:')
+    .addCommand(api())
+    .addCommand(help());
+  configure(program, globalOptions(), program);
   return program;
 }
 
 // Commands added by `addCommand` inherit no settings. A thrown error carries the command that was being parsed.
-function inherit(command: Command): void {
-  command.exitOverride((error) => {
+function configure(command: Command, options: readonly Option[], root: Program): void {
+  command.helpCommand(false).exitOverride((error) => {
     throw Object.assign(error, { command });
   });
-  for (const child of command.commands) inherit(child.copyInheritedSettings(command).helpCommand(false));
+  addGlobalOptions(command, options, root);
+  for (const child of command.commands) configure(child.copyInheritedSettings(command), options, root);
 }

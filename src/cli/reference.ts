@@ -6,7 +6,11 @@ export const EXIT_CODES = {
   internal: { code: 1, meaning: 'a bug in petstore', retry: 'report it' },
   usage: { code: 2, meaning: 'wrong usage or invalid input; nothing was sent', retry: 'after correcting it' },
   auth: { code: 3, meaning: 'no API key, or the service rejected it (401)', retry: 'after logging in' },
-  rejected: { code: 4, meaning: 'the service rejected the request (4xx)', retry: 'after correcting it' },
+  rejected: {
+    code: 4,
+    meaning: 'the service rejected the request (4xx), or the category does not exist',
+    retry: 'after correcting it',
+  },
   rate_limited: {
     code: 5,
     meaning: 'rate limited: the wait would exceed `--max-wait`, or no attempts are left',
@@ -130,9 +134,8 @@ export const ENVIRONMENT = [
   },
   { name: 'PETSTORE_STATE_PASSWORD', meaning: 'password of the state server' },
   { name: 'NO_COLOR', meaning: 'disables color if non-empty' },
-  { name: 'FORCE_COLOR', meaning: 'enables color (1 to 3) if the stream is not a terminal; 0 disables it' },
+  { name: 'FORCE_COLOR', meaning: '1 to 3: color even if the stream is not a terminal; 0: none' },
   { name: 'HTTPS_PROXY', meaning: 'proxy for https; https_proxy overrides it' },
-  { name: 'HTTP_PROXY', meaning: 'has no effect: http is allowed on loopback only, which is never proxied' },
   { name: 'NO_PROXY', meaning: 'hosts that are reached without a proxy' },
   { name: 'NODE_EXTRA_CA_CERTS', meaning: 'file with additional certificate authorities' },
 ];

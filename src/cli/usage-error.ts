@@ -1,27 +1,21 @@
-// Converts commander's errors to usage errors: each names the mistake, and its hint the command or option that was meant.
+// Converts commander's errors to the house style: each names the mistake, and its hint the command or option that was meant.
 import type { Argument, Command, CommanderError, Option } from 'commander';
 import { PetstoreError } from '../errors.ts';
 import { closestMatch } from '../text/did-you-mean.ts';
 import { formatChoices } from '../text/format.ts';
 import { looksLikeKey } from '../text/redact.ts';
+import type { PetstoreCommand } from './command.ts';
 import { commandPath, rootOf } from './command.ts';
+import { HELP_TOPICS } from './reference.ts';
+import { quoteForShell } from './shell-quote.ts';
+import { closestCommand, closestFlag, flagsOf } from './synonyms.ts';
 
-/** The names that other programs use for our commands. */
-const SYNONYMS: Readonly<Record<string, string>> = {
-  category: 'categories',
-  add: 'create',
-  new: 'create',
-  show: 'get',
-  view: 'get',
-  use: 'switch',
-  whoami: 'status',
-};
+const PIPE_KEY = 'pipe the key to `petstore auth login`';
 
-/** The hints for a missing value, by the placeholder of an option or the name of an argument. */
+/** The hints for a missing value, by the name of the option or argument. */
 const VALUE_HINTS: Readonly<Record<string, string>> = {
-  '<duration>': 'use a duration such as 30s or 2m',
   file: 'pass a file, or - to read stdin',
-  path: 'pass a method and a path, for example GET categories',
+  profile: 'run `petstore auth status` to list the profiles',
 };
 
 /** Commander's error with the command that was being parsed, which program.ts adds. */
@@ -29,137 +23,121 @@ export interface ParseError extends CommanderError {
   readonly command: Command;
 }
 
-export function usageError({ code, message, command }: ParseError): PetstoreError {
+/** @returns undefined if the line asks for help and has no mistake */
+export function usageError({ code, message, command }: ParseError): PetstoreError | undefined {
   const { args } = command;
-  // Commander's messages contain the flags of options (`option '--name <name>' argument missing`) or one quoted word.
-  const [flag = '', other = ''] = message.match(/--[\w-]+/g) ?? [];
-  const word = /'(.*?)'/s.exec(message)?.[1] ?? '';
-  // `-profile dog` is `-p rofile` to commander.
-  const single = rootOf(command).context.args.find((arg) => flagsOf(command).includes(`-${arg}`));
-  if (single !== undefined) return error(`unknown option "${single}"`, didYouMean(`-${single}`));
+  const single = singleDash(command);
+  if (single !== undefined) return usage(`unknown option "${single}"`, didYouMean(`-${single}`));
+  const flag = args.find((word) => /^-./.test(word));
+  const mistyped = flag === undefined ? undefined : unknownOptionError(command, flag);
+  // Commander quotes the flags of an option and the name of an argument.
+  const option = command.options.find(({ flags }) => message.includes(`'${flags}'`));
+  const argument = command.registeredArguments.find((one) => message.includes(`'${one.name()}'`));
   switch (code) {
     case 'commander.help':
-      return error(
-        `missing subcommand after \`${commandPath(command)}\``,
-        use(subcommandsOf(command).map((one) => one.name())),
-      );
+    case 'commander.helpDisplayed':
+      if (command.commands.length > 0 && /^[^-]/.test(args[0] ?? '')) return unknownCommandError(command, args);
+      return flag === undefined || /^(?:-h|--help)$/.test(flag) ? undefined : mistyped;
     case 'commander.unknownCommand':
       return unknownCommandError(command, args);
     case 'commander.unknownOption':
-      return unknownOptionError(command, word);
-    case 'commander.missingMandatoryOptionValue': {
+      return mistyped;
+    case 'commander.missingMandatoryOptionValue':
       // `--nam dog` is a mistyped `--name` rather than a missing one.
-      const mistyped = args.find((arg) => /^-./.test(arg));
-      if (mistyped !== undefined) return unknownOptionError(command, mistyped);
-      return error(`${flag} is required`, args.length > 0 ? `use ${flag}` : `pass a name, for example ${flag} dog`);
-    }
-    case 'commander.optionMissingArgument': {
-      const option = optionsOf(command).find(({ long }) => long === flag);
-      return error(`${flag} needs a value`, valueHint(command, option, option?.flags.replace(/^.* /, '')));
-    }
-    case 'commander.missingArgument': {
-      const argument = command.registeredArguments.find((one) => one.name() === word);
-      return error(`${word.toUpperCase()} is required`, valueHint(command, argument, word));
-    }
+      return mistyped ?? usage(`${option?.long} is required`, option && operandHint(command, option));
+    case 'commander.optionMissingArgument':
+      return usage(`${option?.long} needs a value`, option && valueHint(command, option));
+    case 'commander.missingArgument':
+      return usage(`${argument?.name().toUpperCase()} is required`, argument && valueHint(command, argument));
     case 'commander.excessArguments': {
       const extra = args[command.registeredArguments.length] ?? '';
-      return error(`unexpected argument "${extra}"`, extraArgumentHint(command, extra));
+      return usage(`unexpected argument "${extra}"`, extraArgumentHint(command, extra));
     }
-    case 'commander.conflictingOption':
-      return error(`${flag} and ${other} cannot be combined`, 'use one of them');
     default:
-      return error(message.replace(/^error: /, ''), see(command));
+      return usage(message.replace(/^error: /, '').replaceAll("'", '"'), see(command));
   }
+}
+
+/** The word `-name`, which commander reads as several options, if it is no option's value. */
+function singleDash(command: Command): string | undefined {
+  const known = flagsOf(command);
+  const takesValue = (word = ''): boolean =>
+    command.options.some(({ required, long, short }) => required && [long, short].includes(word));
+  const line = [...rootOf(command).context.args, '--'];
+  const options = line.slice(0, line.indexOf('--'));
+  return options.find((word, at) => known.includes(`-${word}`) && !takesValue(line[at - 1]));
 }
 
 function unknownOptionError(command: Command, word: string): PetstoreError {
-  const known = flagsOf(command);
   // The text after `=` or after the letter of an option may be a key.
   const flag = word.startsWith('--') ? word.replace(/=.*$/s, '') : word.slice(0, 2);
-  if (known.includes(flag)) return error(`${flag} takes no value`, `use ${flag} without a value`);
-  if (/^--(?:api[-_]?)?(?:key|token)$/i.test(flag)) {
-    return error('there is no option for the API key', pipeKey(command));
-  }
-  const match = closestMatch(flag, known);
-  return error(`unknown option "${flag}"`, match ? didYouMean(match) : see(command));
+  if (flagsOf(command).includes(flag)) return usage(`${flag} takes no value`, `use ${flag} without a value`);
+  if (/^--(?:api[-_]?)?(?:key|token)$/i.test(flag)) return usage('there is no option for the API key', PIPE_KEY);
+  const meant = closestFlag(command, flag);
+  return usage(`unknown option "${flag}"`, meant === undefined ? see(command) : didYouMean(meant));
 }
 
-/** @param words begin with the one that is not a command of the group */
-export function unknownCommandError(group: Command, words: readonly string[]): PetstoreError {
+function unknownCommandError(group: Command, words: readonly string[]): PetstoreError {
   const [word = ''] = words;
   const message = `unknown command "${word}"`;
-  if (word === 'version') return error(message, didYouMean('petstore --version'));
+  if (word === 'version') return usage(message, didYouMean('petstore --version'));
   if (/^(?:delete|remove|rm|update|edit|rename)$/.test(word) && group.name() !== 'auth') {
-    return error(`${message}: the service can only list and create categories`, see(group));
+    return usage(`${message}: the service can only list and create categories`);
   }
   // `list-categories` and `categories:list` name a command, too.
   const parts = words.flatMap((one) => one.split(/[-:_]/));
-  return error(message, commandHint(group, parts));
+  const meant = closestCommand(group, parts);
+  return usage(message, meant && meant.name() !== 'help' ? didYouMean(commandPath(meant)) : see(group));
 }
 
-// Searches all commands: `petstore login` means `petstore auth login`, `category list` means `categories list`.
-function commandHint(parent: Command, [word = '', ...rest]: readonly string[]): string {
-  const name = SYNONYMS[word] ?? word;
-  const near = closestCommand(subcommandsOf(parent), name) ?? closestCommand(commandsBelow(rootOf(parent)), name);
-  if (!near || near.name() === 'help') return see(parent);
-  return near.commands.length > 0 ? commandHint(near, rest) : didYouMean(commandPath(near));
+/** @param words after `help` and the name of the group; the first one is unknown */
+export function unknownTopicError(group: Command, words: readonly string[]): PetstoreError {
+  const [word = ''] = words;
+  const topic = group.parent ? undefined : closestMatch(word, [...HELP_TOPICS.keys()]);
+  const meant = closestCommand(group, words);
+  const name = topic ?? (meant && commandPath(meant).replace('petstore ', ''));
+  return usage(
+    `unknown command or topic "${word}"`,
+    name === undefined ? see(group) : didYouMean(`petstore help ${name}`),
+  );
 }
 
-function closestCommand(commands: readonly Command[], word: string): Command | undefined {
-  const namesOf = (one: Command): string[] => [one.name(), ...one.aliases()];
-  const match = closestMatch(word, commands.flatMap(namesOf));
-  return commands.find((one) => match !== undefined && namesOf(one).includes(match));
+// For `create dog`, the operand is the value of the missing option.
+function operandHint(command: Command, option: Option): string {
+  const { args } = command;
+  const { context } = rootOf(command);
+  return args.length === 0
+    ? valueHint(command, option)
+    : `use ${option.long} ${quoteForShell(args.join(' '), context)}`;
 }
 
-function valueHint(command: Command, wanted: Option | Argument | undefined, kind = ''): string {
-  return wanted?.argChoices ? use(wanted.argChoices) : (VALUE_HINTS[kind] ?? see(command));
+// The value is the default or the one in an example of the command's help.
+function valueHint(command: Command, wanted: Option | Argument): string {
+  if (wanted.argChoices) return `use ${formatChoices(wanted.argChoices)}`;
+  const flag = 'long' in wanted ? `${wanted.long} ` : '';
+  const [, text = ''] = (command as PetstoreCommand).helpSections.examples.join('\n').split(flag);
+  const value = wanted.defaultValueDescription ?? wanted.defaultValue ?? /^(?:'[^']*'|"[^"]*"|\S+)/.exec(text)?.[0];
+  return VALUE_HINTS[wanted.name()] ?? (value ? `pass a value, for example ${flag}${value}` : see(command));
 }
 
 function extraArgumentHint(command: Command, word: string): string {
-  const names = command.registeredArguments.map((one) => one.name());
   const isTypedText = (option: Option): boolean =>
     option.required && !option.argChoices && command.getOptionValueSource(option.attributeName()) === 'cli';
-  if (looksLikeKey(word)) return pipeKey(command);
+  const names = command.registeredArguments.map((one) => one.name());
+  if (looksLikeKey(word)) return PIPE_KEY;
   if (names.includes('file')) return 'import one file at a time';
   if (names.includes('name') || command.options.some(isTypedText)) return 'quote a value that contains spaces';
   return see(command);
 }
 
-function error(message: string, hint: string): PetstoreError {
+function usage(message: string, hint?: string): PetstoreError {
   return new PetstoreError('usage', message, { hint });
 }
 
-function didYouMean(word: string): string {
-  return `did you mean ${word.startsWith('-') ? word : `\`${word}\``}?`;
+function didYouMean(name: string): string {
+  return `did you mean ${name.startsWith('-') ? name : `\`${name}\``}?`;
 }
 
 function see(command: Command): string {
   return `see \`${commandPath(command)} --help\``;
-}
-
-function use(words: readonly string[]): string {
-  return `use ${formatChoices(words)}`;
-}
-
-// A typed key is redacted when the error is printed.
-function pipeKey(command: Command): string {
-  return `pipe the key to ${commandPath(command) === 'petstore auth login' ? 'stdin' : '`petstore auth login`'}`;
-}
-
-/** The options of the command and of its parents, hidden ones included. */
-function optionsOf(command: Command): readonly Option[] {
-  return [...command.options, ...(command.parent ? optionsOf(command.parent) : [])];
-}
-
-function flagsOf(command: Command): readonly string[] {
-  const visible = optionsOf(command).filter(({ hidden }) => !hidden);
-  return ['--help', ...visible.flatMap(({ long }) => long ?? [])];
-}
-
-function subcommandsOf(command: Command): readonly Command[] {
-  return command.createHelp().visibleCommands(command);
-}
-
-function commandsBelow(command: Command): readonly Command[] {
-  return subcommandsOf(command).flatMap((one) => [one, ...commandsBelow(one)]);
 }

@@ -1,13 +1,20 @@
 // Suggests the known word that was probably meant.
 
-/** The only known word that begins with this one; otherwise the closest, if one letter or at most a third differs. */
+/**
+ * The only known word that begins with this one; otherwise the closest, if one letter or at most a third differs. The case of
+ * letters is ignored.
+ */
 export function closestMatch(word: string, known: readonly string[]): string | undefined {
-  const longer = known.filter((other) => word !== '' && other.startsWith(word));
+  const lower = word.toLowerCase();
+  const longer = known.filter((other) => lower !== '' && other.toLowerCase().startsWith(lower));
   if (longer.length === 1) return longer[0];
-  const ranked = known.map((other) => ({ other, distance: distance(word, other) }));
+  const most = Math.max(1, Math.floor(lower.length / 3));
+  const ranked = known
+    .filter((other) => Math.abs(other.length - lower.length) <= most)
+    .map((other) => ({ other, distance: distance(lower, other.toLowerCase()) }));
   ranked.sort((one, two) => one.distance - two.distance);
-  const best = ranked[0];
-  return best && best.distance <= Math.max(1, Math.floor(word.length / 3)) ? best.other : undefined;
+  const [best] = ranked;
+  return best && best.distance <= most ? best.other : undefined;
 }
 
 // Damerau-Levenshtein distance: insert, delete, replace, or swap two neighbors.

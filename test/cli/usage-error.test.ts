@@ -6,11 +6,14 @@ const see = (path = '') => `see \`petstore ${path}--help\``;
 const meant = (words: string) => `did you mean \`${words}\`?`;
 
 const NO_KEY_OPTION = 'there is no option for the API key';
+const PIPE_KEY = 'pipe the key to `petstore auth login`';
+const PROFILES = 'run `petstore auth status` to list the profiles';
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS';
 
-const ROWS: readonly (readonly [line: string, message: string, hint: string])[] = [
+const ROWS: readonly (readonly [line: string, message: string, hint: string | undefined])[] = [
   ['foo', 'unknown command "foo"', see()],
   ['categoris list', 'unknown command "categoris"', meant('petstore categories list')],
-  ['categoris', 'unknown command "categoris"', see('categories ')],
+  ['categoris', 'unknown command "categoris"', meant('petstore categories')],
   ['categories lst', 'unknown command "lst"', meant('petstore categories list')],
   ['cat list', 'unknown command "cat"', meant('petstore categories list')],
   ['categories login', 'unknown command "login"', meant('petstore auth login')],
@@ -21,30 +24,38 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string])[] 
   ['categories add dog', 'unknown command "add"', meant('petstore categories create')],
   ['whoami -p staging', 'unknown command "whoami"', meant('petstore auth status')],
   ['version', 'unknown command "version"', meant('petstore --version')],
-  ['help lst', 'unknown command "lst"', meant('petstore categories list')],
+  ['auth ls', 'unknown command "ls"', meant('petstore auth status')],
+  ['categories export', 'unknown command "export"', meant('petstore categories list')],
+  ['help lst', 'unknown command or topic "lst"', meant('petstore help categories list')],
+  ['help categories lst', 'unknown command or topic "lst"', meant('petstore help categories list')],
+  ['help exit-code', 'unknown command or topic "exit-code"', meant('petstore help exit-codes')],
+  ['help foo', 'unknown command or topic "foo"', see()],
   ['categories help lst', 'unknown command "help"', see('categories ')],
   ['categories foo --help', 'unknown command "foo"', see('categories ')],
-  [
-    'categories delete dog',
-    'unknown command "delete": the service can only list and create categories',
-    see('categories '),
-  ],
+  ['categories delete dog', 'unknown command "delete": the service can only list and create categories', undefined],
   ['auth remove farm', 'unknown command "remove"', see('auth ')],
-  ['categories', 'missing subcommand after `petstore categories`', 'use list, get, create or import'],
   ['categories list --serach x', 'unknown option "--serach"', 'did you mean --search?'],
+  ['categories list --serach -h', 'unknown option "--serach"', 'did you mean --search?'],
+  ['categories list --output csv', 'unknown option "--output"', 'did you mean --format?'],
+  ['categories list -o json', 'unknown option "-o"', 'did you mean --format?'],
+  ['categories get dog -o json', 'unknown option "-o"', 'did you mean --json?'],
+  ['categories list --filter cat', 'unknown option "--filter"', 'did you mean --search?'],
   ['categories create --nam dog', 'unknown option "--nam"', 'did you mean --name?'],
   ['categories create -p staging --quit', 'unknown option "--quit"', 'did you mean --quiet?'],
   ['categories create --bogus', 'unknown option "--bogus"', see('categories create ')],
   ['-profile staging categories list', 'unknown option "-profile"', 'did you mean --profile?'],
   ['categories create -name dog', 'unknown option "-name"', 'did you mean --name?'],
+  ['categories create --description -name', '--name is required', 'pass a value, for example --name dog'],
   ['quota --json=true', '--json takes no value', 'use --json without a value'],
-  ['categories list --search', '--search needs a value', see('categories list ')],
-  ['categories list --max-wait', '--max-wait needs a value', 'use a duration such as 30s or 2m'],
+  ['categories list --search', '--search needs a value', 'pass a value, for example --search cat'],
+  ['categories list --max-wait', '--max-wait needs a value', 'pass a value, for example --max-wait 2m'],
   ['categories list --format', '--format needs a value', 'use table, json, ndjson, csv or tsv'],
-  ['categories list --profile', '--profile needs a value', see()],
-  ['categories create', '--name is required', 'pass a name, for example --name dog'],
+  ['categories list --profile', '--profile needs a value', PROFILES],
+  ['auth switch', 'PROFILE is required', PROFILES],
+  ['categories create', '--name is required', 'pass a value, for example --name dog'],
   ['categories create --name \t', '--name is empty', 'pass a name, for example --name dog'],
-  ['categories create dog --description x', '--name is required', 'use --name'],
+  ['categories create dog --description x', '--name is required', 'use --name dog'],
+  ['categories create guinea pig', '--name is required', "use --name 'guinea pig'"],
   [
     'categories create --name dog Canis familiaris',
     'unexpected argument "Canis"',
@@ -59,8 +70,12 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string])[] 
   ['categories ls --format xml', 'invalid value "xml" for --format', 'use table, json, ndjson, csv or tsv'],
   ['completion x', 'invalid value "x" for SHELL', 'use bash, zsh, fish or powershell'],
   ['completion', 'SHELL is required', 'use bash, zsh, fish or powershell'],
-  ['api categories', 'PATH is required', 'pass a method and a path, for example GET categories'],
-  ['api categories --data', '--data needs a value', see('api ')],
+  ['api', 'PATH is required', 'pass a path, for example categories'],
+  ['api get', 'PATH is required', 'pass a path, for example categories'],
+  ['api GET ', 'PATH is empty', 'pass a path, for example categories'],
+  ['api categories GET', 'invalid value "categories" for METHOD', `use ${METHODS}`],
+  ['api categories --data ', '--data is empty', 'use a JSON document such as {"name":"dog"}'],
+  ['api categories --data', '--data needs a value', `pass a value, for example --data '{"name":"dog"}'`],
   ['categories import', 'FILE is required', 'pass a file, or - to read stdin'],
   ['categories import a --concurrency 0', 'invalid number "0" for --concurrency', 'use a whole number from 1 to 64'],
   ['api POST x --data 1 --input -', '--data and --input cannot be combined', 'use one of them'],
@@ -69,21 +84,21 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string])[] 
   ['sandbox --port 65536', 'invalid number "65536" for --port', 'use a whole number from 0 to 65,535'],
   ['sandbox --limit 5', 'invalid value "5" for --limit', 'use REQUESTS/DURATION, for example 60/1m, 1000/1d or 60/6s'],
   ['sandbox --fault 500:200', 'invalid percentage "200" for --fault', 'use a number from 0 to 100, for example 500:10'],
-  ['auth login --key pk_live_0123456789abcdef', NO_KEY_OPTION, 'pipe the key to stdin'],
-  ['auth login --api-key=abc-defg-hij', NO_KEY_OPTION, 'pipe the key to stdin'],
-  ['auth login staging sk_live_0123456789abcdef', 'unexpected argument "[redacted]"', 'pipe the key to stdin'],
-  ['doctor sk_live_0123456789abcdef', 'unexpected argument "[redacted]"', 'pipe the key to `petstore auth login`'],
-  ['categories list --token ab=cd-efg', NO_KEY_OPTION, 'pipe the key to `petstore auth login`'],
+  ['auth login --key pk_live_0123456789abcdef', NO_KEY_OPTION, PIPE_KEY],
+  ['auth login --api-key=abc-defg-hij', NO_KEY_OPTION, PIPE_KEY],
+  ['auth login staging sk_live_0123456789abcdef', 'unexpected argument "[redacted]"', PIPE_KEY],
+  ['doctor sk_live_0123456789abcdef', 'unexpected argument "[redacted]"', PIPE_KEY],
+  ['categories list --token ab=cd-efg', NO_KEY_OPTION, PIPE_KEY],
 ];
 
 test.each(ROWS)('`petstore %s` is a usage error: %s', async (line, message, hint) => {
-  const text = `error: ${message}\nhint: ${hint}\n`;
+  const text = `error: ${message}\n${hint === undefined ? '' : `hint: ${hint}\n`}`;
   expect(await inProcess(line.split(' '))).toEqual({ code: 2, out: '', err: text });
   const asJson = /--json|--format/.test(line) ? undefined : await inProcess(['--json', ...line.split(' ')]);
   if (asJson) expect(JSON.parse(asJson.err)).toEqual({ error: { kind: 'usage', message, hint } });
 });
 
-const SUGGESTIONS = ROWS.flatMap(([line, , hint]) => {
+const SUGGESTIONS = ROWS.flatMap(([line, , hint = '']) => {
   const [, name] = /^did you mean `?(?:petstore )?(.*?)`?\?$/.exec(hint) ?? [];
   return name ? [[line, name] as const] : [];
 });
@@ -103,18 +118,29 @@ test.each([
   ['quota --format xml --json', `${JSON_START}invalid value `],
   ['--format=json quota --max-retries', `${JSON_START}--max-retries needs a value"`],
   ['-qv --format json foo', `${JSON_START}unknown command `],
-  ['categories create --name --json', `${JSON_START}--name needs a value"`],
   // Here, --json is a value.
   ['categories list -- --json', 'error: '],
   ['categories create --name=--json extra', 'error: '],
+  ['categories create --name --json extra', 'error: '],
 ])('the usage error of `petstore %s` begins with %s', async (line, start) => {
   const { err } = await inProcess(line.split(' '));
   expect(err.slice(0, start.length)).toBe(start);
 });
 
-test.each(['categories import -yh', '-qh', 'api --input -h'])('`petstore %s` prints help', async (line) => {
-  const { code, out } = await inProcess(line.split(' '));
-  expect([code, out]).toEqual([0, expect.stringMatching(/^Usage: petstore /)]);
+test.each([
+  ['categories import -yh', 'categories import'],
+  ['-qh', '[options]'],
+  ['api -h', 'api'],
+  ['categories', 'categories'],
+  ['auth -q', 'auth'],
+])('`petstore %s` prints help', async (line, name) => {
+  const { code, out, err } = await inProcess(line.split(' '));
+  expect({ code, out, err }).toEqual({ code: 0, out: expect.stringContaining(`Usage: petstore ${name} `), err: '' });
+});
+
+test.each(['-h', '--help', '--json', '-p'])('a name %s is the value of --name', async (name) => {
+  const { code, out } = await inProcess(['categories', 'create', '--name', name, '-p', 'sandbox', '-q']);
+  expect({ code, out }).toEqual({ code: 0, out: `Created category "${name}" (id 1)\n` });
 });
 
 test('an argument with invalid UTF-8 is a usage error', async () => {

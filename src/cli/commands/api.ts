@@ -1,13 +1,15 @@
-// `petstore api METHOD PATH`: one raw request, with the rate limits, retries and exit codes of other commands.
-import { Argument, Option } from 'commander';
+// `petstore api [METHOD] PATH`: one raw request, with the rate limits, retries and exit codes of other commands.
+import { Argument } from 'commander';
 import { deprecationNotices, jsonValue, METHODS, rawRequest } from '../../api/raw-request.ts';
 import { PetstoreError, rephrase } from '../../errors.ts';
 import { responseError } from '../../http/request-errors.ts';
 import type { HttpRequest, HttpResponse } from '../../http/types.ts';
+import { invalidValueError } from '../../settings/check-options.ts';
 import { escapeControls } from '../../text/escape.ts';
+import { formatChoices } from '../../text/format.ts';
 import { parseJson, stringifyJson } from '../../text/json.ts';
 import type { Action } from '../command.ts';
-import { actionHandler, PetstoreCommand, withChoices } from '../command.ts';
+import { actionHandler, PetstoreCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { CHANGE_ERRORS } from '../reference.ts';
 import type { Session } from '../session.ts';
@@ -28,8 +30,10 @@ interface RawResponse {
 }
 
 const callAction: Action<ApiOptions, RawResponse> = {
-  async run(session, options, method = '', path = '') {
-    const request = rawRequest(method, path, await readBody(session, options), '--data and --input');
+  async run(session, options, ...words) {
+    const { method, path } = methodAndPath(words, options);
+    const source = options.data === undefined ? '--input' : '--data';
+    const request = rawRequest(method, path, await readBody(session, options), source);
     const response = await (await session.httpClient()).send(request);
     const { status, headers } = response;
     for (const notice of deprecationNotices(request.method, request.path, headers)) await session.warn(notice);
@@ -63,8 +67,25 @@ function rawResponseError(request: HttpRequest, response: HttpResponse): Petstor
   return failure;
 }
 
+// Without a method, the only word is the path.
+function methodAndPath([first = '', second]: readonly string[], { data, input }: ApiOptions) {
+  if (data !== undefined && input !== undefined) {
+    throw new PetstoreError('usage', '--data and --input cannot be combined', { hint: 'use one of them' });
+  }
+  const method = METHODS.find((one) => one === first.toUpperCase());
+  const hint = 'pass a path, for example categories';
+  if (second === undefined && (method || first === '')) throw new PetstoreError('usage', 'PATH is required', { hint });
+  if (second === '') throw new PetstoreError('usage', 'PATH is empty', { hint });
+  if (second === undefined) return { method: data === undefined && input === undefined ? 'GET' : 'POST', path: first };
+  if (!method) throw invalidValueError(first, 'METHOD', `use ${formatChoices(METHODS)}`);
+  return { method, path: second };
+}
+
 // The body is sent as application/json, so anything else is rejected.
 async function readBody({ context }: Session, { data, input }: ApiOptions): Promise<Uint8Array | undefined> {
+  if (data?.trim() === '') {
+    throw new PetstoreError('usage', '--data is empty', { hint: 'use a JSON document such as {"name":"dog"}' });
+  }
   if (data !== undefined) return checkJson(Buffer.from(data), '--data', dataHint(data, context));
   if (input === undefined) return undefined;
   const { readInputFile } = await import('../rows/rows.ts');
@@ -98,9 +119,12 @@ function head({ response: { status, headers }, include }: RawResponse): string {
 export const api = (): PetstoreCommand =>
   new PetstoreCommand('api')
     .description('send an authenticated API request')
-    .addArgument(methodArgument())
-    .argument('<path>', 'path relative to the base URL, for example categories?x=1 (without /v1)')
-    .addOption(new Option('-d, --data <json>', 'request body, a JSON document').conflicts('input'))
+    .addArgument(
+      new Argument('[method]', 'HTTP method (default: GET, or POST with a body)').choices(METHODS).argParser(String),
+    )
+    .argument('[path]', 'path relative to the base URL, for example store/orders (without /v1)')
+    .usage('[options] [method] <path>')
+    .option('-d, --data <json>', 'request body, a JSON document')
     .option('--input <file>', 'read the request body from a file; - reads stdin')
     .option('-i, --include', 'print status and headers before the body')
     .sections({
@@ -108,20 +132,14 @@ export const api = (): PetstoreCommand =>
 retries and exit codes work as in other commands; if a request may have been processed, only GET, HEAD and OPTIONS are
 retried. A warning tells you if the
 response marks the operation as deprecated, sunset or unstable. On Windows, use --input rather than --data.`,
-      output: `the body, byte for byte (indented on a terminal), even if the status is an error; with --json one JSON document:
+      output: `the body, byte for byte (indented on a terminal), even if the status is an error (except 429); with --json one JSON document:
 the body, or {"status", "headers", "body"} with --include.`,
       exitCodes: CHANGE_ERRORS,
       examples: [
-        'petstore api GET categories',
+        'petstore api categories',
         'petstore api GET store/orders --include',
-        `petstore api POST categories --data '{"name":"dog"}'`,
+        `petstore api categories --data '{"name":"dog"}'`,
         `echo '{"name":"cat"}' | petstore api POST categories --input - --json`,
       ],
     })
     .action(actionHandler(async () => callAction));
-
-function methodArgument(): Argument {
-  const argument = withChoices(new Argument('<method>', 'HTTP method'), METHODS);
-  const check = argument.parseArg;
-  return argument.argParser((word: string) => METHODS.find((one) => one === word.toUpperCase()) ?? check?.(word, word));
-}

@@ -75,6 +75,9 @@ const scriptAction: Action<object, { readonly shell: string; readonly script: st
   view: { text: ({ script }) => [script] },
 };
 
+/** Stands for the shell's own completion of files. */
+const FILES = ':files';
+
 type ProfileNames = () => Promise<readonly string[]>;
 
 const suggestAction = (root: Command): Action<{ readonly atBlank?: true }, readonly string[]> => ({
@@ -86,29 +89,61 @@ const suggestAction = (root: Command): Action<{ readonly atBlank?: true }, reado
 
 /**
  * Suggests completions of the last word, which is under the cursor.
- * @param words after the program's name, `--format=csv` split into three as bash does
+ * @param words after the program's name, `--format=csv` split into three as bash does, or as one word
  * @param profiles called only if the last word is a profile
  * @returns the candidates, each with a tab and its description, if it has one; or `:files`
  */
-export async function suggest(root: Command, words: readonly string[], profiles: ProfileNames) {
+export async function suggest(root: Command, words: readonly string[], profiles: ProfileNames): Promise<string[]> {
+  const [, flag, start = ''] = /^(--[\w-]+)=(.*)$/s.exec(words.at(-1) ?? '') ?? [];
+  if (flag !== undefined) {
+    const values = await suggest(root, [...words.slice(0, -1), flag, start], profiles);
+    return values.map((value) => (value === FILES ? value : `${flag}=${value}`));
+  }
   const typed = words.slice(0, -1).filter((one) => one !== '=');
   const last = words.at(-1)?.replace(/^=$/, '') ?? '';
-  const previous = typed.at(-1) ?? '';
-  // Commander would reject an option whose value is still missing.
-  const { operands } = root.parseOptions(previous.startsWith('-') ? typed.slice(0, -1) : typed);
-  const { command, rest } = findCommand(root, operands);
-  const options = [...command.options, ...root.options];
-  const awaiting = options.find((one) => one.required && (one.long === previous || one.short === previous));
-  const topics = operands[0] === 'help' && command === root ? HELP_TOPICS.keys() : [];
-  const value = awaiting ?? command.registeredArguments[rest.length];
-  let candidates: readonly string[] = [];
-  if (!awaiting && last.startsWith('-')) candidates = flagsOf(command);
-  else if (!awaiting && rest.length === 0 && command.commands.length > 0)
-    candidates = [...subcommandsOf(command), ...topics];
-  else if (value && isProfile(value, command)) candidates = (await profiles()).map((name) => `${name}\tprofile`);
-  else if (value && isFile(value)) return [':files'];
-  else if (value) candidates = value.argChoices ?? [];
-  return candidates.filter((one) => one.startsWith(last));
+  const candidates = await candidatesAfter(root, typed, last.startsWith('-'), profiles);
+  return candidates.filter((one) => one === FILES || one.startsWith(last));
+}
+
+async function candidatesAfter(
+  root: Command,
+  typed: readonly string[],
+  isFlag: boolean,
+  profiles: ProfileNames,
+): Promise<readonly string[]> {
+  const { command, operands, awaiting } = readWords(root, typed);
+  const value = awaiting ?? command.registeredArguments[operands.length];
+  if (!awaiting && isFlag) return flagsOf(command);
+  if (!awaiting && operands.length === 0 && command.commands.length > 0) return subcommandsOf(command);
+  if (command.name() === 'help') return helpWords(root, operands);
+  if (!value) return [];
+  if (isProfile(value, command)) return (await profiles()).map((name) => `${name}\tprofile`);
+  if (isFile(value)) return [FILES];
+  return value.argChoices ?? [];
+}
+
+/** The command that the words name, the operands after it, and the option whose value comes next. */
+function readWords(root: Command, words: readonly string[]) {
+  let command = root;
+  let operands: string[] = [];
+  let awaiting: Option | undefined;
+  for (const word of words) {
+    const isValue = awaiting !== undefined;
+    awaiting = isValue
+      ? undefined
+      : command.options.find((one) => one.required && [one.long, one.short].includes(word));
+    if (isValue || word.startsWith('-')) continue;
+    const child = operands.length === 0 ? findCommand(command, [word]).command : command;
+    if (child === command) operands.push(word);
+    else [command, operands] = [child, []];
+  }
+  return { command, operands, awaiting };
+}
+
+function helpWords(root: Command, words: readonly string[]): readonly string[] {
+  const { command, rest } = findCommand(root, words);
+  if (rest.length > 0) return [];
+  return [...subcommandsOf(command), ...(command === root ? HELP_TOPICS.keys() : [])];
 }
 
 function isProfile(value: Option | Argument, command: Command): boolean {
@@ -120,11 +155,11 @@ function isFile(value: Option | Argument): boolean {
   return value instanceof Argument ? value.name() === 'file' : value.flags.endsWith('<file>');
 }
 
-/** The visible options of the command and of its parents. */
 function flagsOf(command: Command): readonly string[] {
-  const help = Object.assign(command.createHelp(), { showGlobalOptions: true });
-  const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
-  return options.map(({ long, description }) => `${long}\t${description}`);
+  return command
+    .createHelp()
+    .visibleOptions(command)
+    .map(({ long, description }) => `${long}\t${description}`);
 }
 
 function subcommandsOf(command: Command): readonly string[] {
@@ -137,16 +172,15 @@ export const completion = (): PetstoreCommand =>
     .description('print a completion script for a shell')
     .addArgument(withChoices(new Argument('<shell>', 'the shell'), Object.keys(SCRIPTS)))
     .sections({
-      notes: `Completes commands, options, their values, profile names and files. The script calls petstore, so you don't need to
-regenerate it after an upgrade. To enable completion permanently, add the command to the
-startup file of the shell: ~/.bashrc, ~/.zshrc (after compinit) or $PROFILE. The bash script works with bash 3.2
-(macOS) and newer.`,
+      notes: `Completes commands, options, their values, profile names and files. To enable completion permanently, add the line for
+your shell (below) to its startup file. The script calls petstore, so it needs no change after an
+upgrade. It works with bash 3.2 (macOS) and newer.`,
       output: 'the script; with --json {"shell", "script"}.',
       exitCodes: ['usage'],
       examples: [
         'eval "$(petstore completion bash)"  # ~/.bashrc',
         'eval "$(petstore completion zsh)"  # ~/.zshrc, after compinit',
-        'petstore completion fish > ~/.config/fish/completions/petstore.fish',
+        'petstore completion fish | source  # ~/.config/fish/config.fish',
         'petstore completion powershell | Out-String | Invoke-Expression  # $PROFILE',
       ],
     })

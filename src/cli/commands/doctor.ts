@@ -77,11 +77,7 @@ exit code is that of the first failed check.`,
 failed or skipped; ids are node, config, state, state_server, profile, base_url, proxy, connection, api_key and clock.`,
       // `doctor` never waits for the rate limit.
       exitCodes: READ_ERRORS.filter((kind) => kind !== 'rate_limited'),
-      examples: [
-        'petstore doctor',
-        'petstore doctor -p staging',
-        `petstore doctor --json | jq -r '.[] | select(.status == "failed") | .hint'`,
-      ],
+      examples: ['petstore doctor', 'petstore doctor -p staging', `petstore doctor --json | jq -r '.[].hint // empty'`],
     })
     // A check is a single attempt without a wait.
     .hook('preAction', (_doctor, command) => {

@@ -3,15 +3,15 @@ import type { Argument, Command, Option } from 'commander';
 import { Help } from 'commander';
 import type { ErrorKind } from '../../error-kind.ts';
 import { capitalize } from '../../text/format.ts';
-import type { Program } from '../command.ts';
-import { commandPath, findCommand, PetstoreCommand, rootOf } from '../command.ts';
+import type { PetstoreCommand, Program } from '../command.ts';
+import { commandPath, findCommand, rootOf } from '../command.ts';
 import type { TypedOptions } from '../global-options.ts';
 import { wantsJson } from '../global-options.ts';
 import { loadStyle } from '../output/render.ts';
 import { ENVIRONMENT, EXIT_CODES, GLOBAL_OPTIONS, HELP_TOPICS } from '../reference.ts';
-import { unknownCommandError } from '../usage-error.ts';
+import { unknownTopicError } from '../usage-error.ts';
 
-const GLOBAL_FLAGS = GLOBAL_OPTIONS.map(({ flags }) => flags);
+const TOPIC_HEADINGS = { exitCodes: 'Exit codes:', environment: 'Environment variables:' };
 const SUCCESS = { code: 0, meaning: 'success' };
 // Wider text is hard to read, and narrower text hard to follow.
 const WIDEST = 100;
@@ -19,55 +19,78 @@ const NARROWEST = 40;
 /** In a narrower terminal, descriptions stand below their terms. */
 const MIN_DESCRIPTION = 30;
 
+/** Prints the version, as text or as JSON. */
+export async function printVersion(program: Program): Promise<void> {
+  const { stdout, version } = program.context;
+  await stdout.write(`${wantsJson(program.opts()) ? JSON.stringify({ version }) : version}\n`);
+}
+
+/** Prints the help of a command; with --json the reference of the commands below it. */
+export async function printHelp(command: Command): Promise<void> {
+  await print(rootOf(command), describeCommands(command), (layout) => blocksOf(command, layout));
+}
+
 /**
- * The help of the command or topic that the words name.
+ * Prints the help of the command or topic that the words name.
  * @throws PetstoreError `usage` if they name none
  */
-export async function help(program: Program, words: readonly string[], options: TypedOptions): Promise<string> {
+export async function printTopic(program: Program, words: readonly string[]): Promise<void> {
   const { command, rest } = findCommand(program, words);
-  const topic = command.parent ? undefined : [...HELP_TOPICS].find(([name]) => name === rest[0])?.[1];
-  if (!topic && rest.length > 0 && command.commands.length > 0) throw unknownCommandError(command, rest);
-  const reference = describeCommands(command);
-  if (wantsJson(options)) return `${JSON.stringify(topic ? { [topic]: reference[topic] } : reference)}\n`;
+  const [word] = rest;
+  if (word === undefined || command.commands.length === 0) return printHelp(command);
+  const topics = command === program ? [...HELP_TOPICS] : [];
+  const [, topic] = topics.find(([name]) => name === word) ?? [];
+  if (topic === undefined) throw unknownTopicError(command, rest);
+  const { [topic]: facts } = describeCommands(program);
+  const items = facts.map(
+    (one): Item => [TOPIC_HEADINGS[topic], 'name' in one ? one.name : String(one.code), one.meaning],
+  );
+  return print(program, { [topic]: facts }, (layout) => layout.lists(items));
+}
+
+async function print(program: Program, json: object, text: (layout: Layout) => readonly string[]): Promise<void> {
   const { stdout, env } = program.context;
+  const options = program.opts<TypedOptions>();
+  if (wantsJson(options)) return stdout.write(`${JSON.stringify(json)}\n`);
   const { bold } = await loadStyle(stdout, env, options.color);
   const layout = new Layout(Math.max(NARROWEST, Math.min(WIDEST, stdout.columns || 80)), bold);
-  if (topic === 'exitCodes') return `${layout.lists(exitCodeItems(reference.exitCodes)).join()}\n`;
-  const variables = ENVIRONMENT.map(({ name, meaning }): Item => ['Environment variables:', name, meaning]);
-  if (topic) return `${layout.lists(variables).join()}\n`;
-  return `${blocksOf(command, layout).join('\n\n')}\n`;
+  return stdout.write(`${text(layout).join('\n\n')}\n`);
 }
 
 type Item = readonly [heading: string, term: string, description: string];
 
-function exitCodeItems(codes: readonly { readonly code: number; readonly meaning: string }[]): readonly Item[] {
-  return codes.map(({ code, meaning }) => ['Exit codes:', String(code), meaning]);
-}
-
 function blocksOf(command: Command, layout: Layout): readonly string[] {
   const help = command.createHelp();
   const { notes, output, examples } = sectionsOf(command);
+  const aliases = command.aliases();
   const args = help.visibleArguments(command).map((one): Item => ['Arguments:', one.name(), describe(one)]);
   const headingOf = (one: Command): string => one.helpGroup() || 'Commands:';
   const commands = help.visibleCommands(command).map((one): Item => [headingOf(one), one.name(), one.description()]);
   const options = help
     .visibleOptions(command)
+    .filter((one) => !command.parent || !isGlobal(one))
     .map((one): Item => [one.helpGroupHeading ?? 'Options:', one.flags, describe(one)]);
   const termWidth = longestTerm([...args, ...commands, ...options]);
-  const example = [layout.title('Examples:'), ...examples.map((line) => `  $ ${line}`)].join('\n');
-  const names = globalOptionsOf(command).map(({ long }) => long);
-  const globalOptions = layout.paragraph(`${names.join(', ')}; see \`petstore --help\`.`, 'Global options:');
+  const example = layout.examples(examples);
+  const codes = exitCodesOf(command).join(', ');
+  const globalFlags = rootOf(command)
+    .options.filter(isGlobal)
+    .flatMap(({ long }) => long ?? []);
   return [
-    `${layout.title('Usage:')} ${help.commandUsage(command)}`,
+    layout.paragraph(help.commandUsage(command), 'Usage:'),
     layout.paragraph(capitalize(command.description())),
+    ...(aliases.length > 0 ? [`${layout.title('Alias:')} ${aliases.join(', ')}`] : []),
     ...layout.lists([...args, ...commands], termWidth),
     // The first screen of `petstore --help` shows the commands and the examples.
     ...(command.parent ? [] : [example]),
     ...layout.lists(options, termWidth),
     ...(notes ? [layout.paragraph(notes)] : []),
     ...(output ? [layout.paragraph(output, 'Output:')] : []),
-    ...layout.lists(exitCodeItems(exitCodesOf(command))),
-    ...(command.parent ? [example, globalOptions] : []),
+    ...(command.parent ? [example] : []),
+    ...(codes ? [layout.paragraph(`0, ${codes}; see \`petstore help exit-codes\`.`, 'Exit codes:')] : []),
+    ...(command.parent
+      ? [layout.paragraph(`${globalFlags.join(', ')}; see \`petstore --help\`.`, 'Global options:')]
+      : []),
   ];
 }
 
@@ -100,6 +123,25 @@ class Layout {
     return this.#help.boxWrap(`${title} ${text}`.trimStart(), this.#width).replace(title, this.title(title));
   }
 
+  /** Command lines that can be copied even if they are wrapped. */
+  examples(lines: readonly string[]): string {
+    return [this.title('Examples:'), ...lines.map((line) => this.#example(line))].join('\n');
+  }
+
+  #example(line: string): string {
+    let last = '  $';
+    let above = '';
+    for (const word of line.match(/ # .*|(?:'[^']*'|"[^"]*"|[^\s'"])+/g) ?? []) {
+      if (last.length + word.length + ' \\'.length < this.#width) {
+        last += ` ${word}`;
+        continue;
+      }
+      above += `${last}${word.startsWith(' #') ? '' : ' \\'}\n`;
+      last = `      ${word.trimStart()}`;
+    }
+    return above + last;
+  }
+
   #item([, term, description]: Item, termWidth: number): string {
     const isWide = this.#width - termWidth >= MIN_DESCRIPTION;
     if (isWide) return this.#help.formatItem(term, termWidth, description, this.#help);
@@ -126,19 +168,17 @@ export function describeCommands(command: Command) {
     notes,
     examples,
     commands: leavesOf(command).map(describeCommand),
-    globalOptions: globalOptionsOf(command).map(describeOption),
+    globalOptions: root.options.filter(isGlobal).map(describeOption),
     environment: ENVIRONMENT,
     exitCodes: [SUCCESS, ...Object.entries(EXIT_CODES).map(([kind, facts]) => ({ ...facts, kind }))],
   };
 }
 
-// Commander's own `help` command has no reference.
-function leavesOf(command: Command): readonly PetstoreCommand[] {
-  if (!(command instanceof PetstoreCommand)) return [];
+function leavesOf(command: Command): readonly Command[] {
   return command.commands.length === 0 ? [command] : command.createHelp().visibleCommands(command).flatMap(leavesOf);
 }
 
-function describeCommand(command: PetstoreCommand) {
+function describeCommand(command: Command) {
   const path = commandPath(command);
   return {
     /** Without the program's name: `categories list`. */
@@ -147,9 +187,9 @@ function describeCommand(command: PetstoreCommand) {
     description: command.description(),
     usage: `${path} ${command.usage()}`,
     arguments: command.registeredArguments.map((one) => ({ name: one.name(), description: describe(one) })),
-    options: command.options.map(describeOption),
+    options: command.options.filter((one) => !one.hidden && !isGlobal(one)).map(describeOption),
     ...sectionsOf(command),
-    exitCodes: exitCodesOf(command).map(({ code }) => code),
+    exitCodes: exitCodesOf(command),
   };
 }
 
@@ -157,8 +197,8 @@ function describeOption(option: Option) {
   return { flags: option.flags, description: describe(option) };
 }
 
-function globalOptionsOf(command: Command): readonly Option[] {
-  return rootOf(command).options.filter(({ flags }) => GLOBAL_FLAGS.includes(flags));
+function isGlobal({ flags }: Option): boolean {
+  return GLOBAL_OPTIONS.some((one) => one.flags === flags);
 }
 
 function sectionsOf(command: Command) {
@@ -171,7 +211,9 @@ function unwrapped(text = ''): string {
   return text.replace(/(\S)\n(?=\S)/g, '$1 ');
 }
 
-function exitCodesOf(command: Command): readonly { readonly code: number; readonly meaning: string }[] {
+function exitCodesOf(command: Command): readonly number[] {
   const { exitCodes = [] } = (command as PetstoreCommand).helpSections;
-  return Object.entries(EXIT_CODES).flatMap(([kind, facts]) => (exitCodes.includes(kind as ErrorKind) ? [facts] : []));
+  return Object.entries(EXIT_CODES).flatMap(([kind, { code }]) =>
+    exitCodes.includes(kind as ErrorKind) ? [code] : [],
+  );
 }

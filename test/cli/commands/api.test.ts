@@ -66,10 +66,20 @@ test.each([
 });
 
 test.each([
+  ['things?x=1', 'GET', ''],
+  ['things --data {"a":1.0}', 'POST', '{"a":1.0}'],
+  ['things --input -', 'POST', '[1]'],
+])('`api %s` without a method sends %s', async (line, method, body) => {
+  expect(await inProcess(['api', ...line.split(' ')], { env, stdin: '[1]' })).toMatchObject({ code: 0 });
+  const [path] = line.split(' ');
+  expect(service.requests.at(-1)).toMatchObject({ method, path: `/v1/${path}`, body });
+});
+
+test.each([
   // Git Bash converts `/categories` to such a path.
   ['a Windows path', ['GET', 'C:/Program Files/Git/x'], 'the path is a full URL\nhint: use a path relative'],
   ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON\nhint: quote the JSON, for'],
-  ['a body for GET', ['GET', '/x', '--data', '{}'], 'cannot have a body\nhint: remove --data and --input, or use POST'],
+  ['a body for GET', ['GET', '/x', '--data', '{}'], 'cannot have a body\nhint: remove --data, or use POST'],
   ['a directory as input', ['POST', '/x', '--input', '/'], '"/" is a directory'],
   ['a terminal as input', ['POST', '/x', '--input', '-'], 'hint: pass a file, or pipe data to stdin'],
 ])('`api` with %s is a usage error, and nothing is sent', async (_what, args, words) => {

@@ -14,16 +14,20 @@ import { tempDir } from '../../support/temp-dir.ts';
 import { inProcess, world } from '../../support/world.ts';
 
 const root = createProgram(world([]));
-const GLOBAL_OPTIONS =
-  '--profile --json --max-wait --max-retries --timeout --quiet --verbose --no-color --version'.split(' ');
+const GLOBAL_OPTIONS = '--profile --json --max-wait --max-retries --timeout --quiet --verbose --no-color'.split(' ');
 const PROFILES = ['production', 'staging', 'sandbox', 'my-own'];
 
 test.each([
-  ['', ['categories', 'api', 'auth', 'quota', 'doctor', 'sandbox', 'completion', 'help']],
+  ['', ['categories', 'auth', 'quota', 'doctor', 'sandbox', 'completion', 'api', 'help']],
   ['cat', ['categories']],
   ['--format json categories l', ['list', 'ls']],
   ['-qv -pstaging categories cr', ['create']],
   ['help e', ['exit-codes', 'environment']],
+  ['categories list --format=nd', ['--format=ndjson']],
+  ['--profile=s', ['--profile=staging', '--profile=sandbox']],
+  ['api categories --input=', [':files']],
+  ['categories list --sort foo --se', ['--search']],
+  ['sandbox --fault l', ['latency', 'lost-response']],
   ['-p ', PROFILES],
   ['categories list --format ', FORMATS],
   ['categories list --format = nd', ['ndjson']],
@@ -36,7 +40,7 @@ test.each([
   ['help auth s', ['status', 'switch']],
   ['completion ', ['bash', 'zsh', 'fish', 'powershell']],
   ['unknown ', []],
-  ['categories list --', ['--format', '--search', '--sort', '--help', ...GLOBAL_OPTIONS]],
+  ['categories list --', ['--format', '--search', '--sort', ...GLOBAL_OPTIONS, '--help']],
   ['categories list -- ', []],
 ])('petstore %s<Tab> offers %j', async (line, offered) => {
   const candidates = await suggest(root, line.split(' '), async () => PROFILES);

@@ -37,7 +37,7 @@ async function run(session: Session, { id }: GetOptions, name?: string): Promise
 export const get = (): PetstoreCommand =>
   new PetstoreCommand('get')
     .description('show one category')
-    .argument('[name]', 'exact name of the category')
+    .argument('[name]', 'exact name of the category (required unless --id is given)')
     .option('--id <id>', 'the id of the category, instead of its name')
     .sections({
       notes: 'Sends one GET /categories, since the service has no operation for one category.',

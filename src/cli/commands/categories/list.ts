@@ -2,8 +2,9 @@
 import { Option } from 'commander';
 import type { Category } from '../../../api/types.ts';
 import { actionHandler, PetstoreCommand, withChoices } from '../../command.ts';
+import { formatOption } from '../../global-options.ts';
 import type { Column, View } from '../../output/view.ts';
-import { FORMATS, READ_ERRORS } from '../../reference.ts';
+import { READ_ERRORS } from '../../reference.ts';
 import type { Session } from '../../session.ts';
 
 interface ListOptions {
@@ -27,7 +28,7 @@ export const list = (): PetstoreCommand =>
   new PetstoreCommand('list')
     .alias('ls')
     .description('list all categories')
-    .addOption(withChoices(new Option('--format <format>', 'output format'), FORMATS).default(undefined, 'table'))
+    .addOption(formatOption().default(undefined, 'table'))
     .option('--search <text>', 'show only categories whose name or description contains this text (case-insensitive)')
     .addOption(
       withChoices(new Option('--sort <field>', 'sort by a field'), ['id', 'name']).default(

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { PetstoreError } from '../../../errors.ts';
+import { FAULT_KINDS } from '../../../sandbox/faults.ts';
 import type { RequestRecord, RunningSandbox, ServerOptions } from '../../../sandbox/server.ts';
 import { escapeControls } from '../../../text/escape.ts';
 import { formatNumber } from '../../../text/format.ts';
@@ -103,7 +104,11 @@ export const sandbox = (): PetstoreCommand =>
         'none',
       ]).default('seconds', 'seconds'),
     )
-    .option('--fault <fault>', 'inject a fault, KIND[:PERCENT]; repeatable, see below', collectValues)
+    .addOption(
+      new Option('--fault <fault>', 'inject a fault, KIND[:PERCENT]; repeatable, see below')
+        .choices(FAULT_KINDS)
+        .argParser(collectValues),
+    )
     .option('--seed <number>', 'seed for fault injection, for reproducible runs')
     .sections({
       notes: `The server runs until Ctrl-C and prints one line per request on stderr, except with --quiet or --json. With
