@@ -104,7 +104,7 @@ export function createClient(options: ClientOptions): Client {
   ): Promise<Result> => {
     let signal: AbortSignal | undefined;
     try {
-      if (closed) throw closedError();
+      if (closed !== undefined) throw closedError();
       const one = checkOptions<Options>(options, [...CALL_OPTIONS, ...names], 'the call');
       ({ signal } = one);
       if (signal && !(signal instanceof AbortSignal)) throw new PetstoreError('usage', 'signal must be an AbortSignal');
@@ -140,7 +140,7 @@ export function createClient(options: ClientOptions): Client {
         return { status: response.status, headers: response.headers, body: jsonValue(response.body) };
       }),
     quota() {
-      if (closed) throw closedError();
+      if (closed !== undefined) throw closedError();
       return service.quota();
     },
     close,

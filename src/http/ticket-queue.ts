@@ -44,7 +44,7 @@ export class TicketQueue {
       return await this.#ask(request);
     } finally {
       // An aborted request leaves only when it is first: otherwise the next one would overtake those before it.
-      before.then(leave);
+      void before.then(leave);
     }
   }
 

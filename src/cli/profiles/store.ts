@@ -57,7 +57,7 @@ export const DEFAULT_PROFILE = 'production';
 /** The profiles that exist from the start. */
 export const BUILT_IN_PROFILES: readonly string[] = [DEFAULT_PROFILE, 'staging', SANDBOX];
 
-export function isProfileName(name: string): boolean {
+function isProfileName(name: string): boolean {
   return /^[a-z0-9][a-z0-9_-]{0,31}$/.test(name);
 }
 
