@@ -50,6 +50,8 @@ export function respond(state: KeyState, at: number, id: string, reading: RateLi
  */
 export function play(history: string, state = initialState()): KeyState {
   for (const step of history.split(', ')) {
+    if (!/^\d+ (?:take|ok|bare|429|lost|unsent|forget|is|has|grants|allows|withdraws)\b/.test(step))
+      throw new Error(`no step of a history: "${step}"`);
     const [time, what = '', ...words] = step.split(' ');
     const at = START + Number(time);
     const more = Object.assign(
