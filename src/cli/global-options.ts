@@ -82,7 +82,7 @@ export function checkGlobalOptions(typed: TypedOptions, env: Environment): Globa
 
 function duration(text: string, from: string, least: number): number {
   const ms = parseDuration(text);
-  if (ms === undefined) throw invalidValueError(text, from, 'use a duration such as 500ms, 30s, 2m or 1h', 'duration');
+  if (ms === undefined) throw invalidValueError(text, from, 'use a duration such as 500ms, 30s or 1m30s', 'duration');
   if (ms >= least) return Math.min(ms, MAX_TIMER_MS);
   throw new PetstoreError('usage', `${from} must be greater than 0`, { hint: 'use a value such as 30s' });
 }

@@ -2,7 +2,7 @@
 import type { ErrorDetails, Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../text/escape.ts';
-import { formatDuration, formatTime } from '../text/format.ts';
+import { formatChosenDuration, formatDuration, formatTime } from '../text/format.ts';
 import { parseJson } from '../text/json.ts';
 import { retryAfterMs } from './rate-limit-headers.ts';
 import { statusTraits } from './retry.ts';
@@ -46,7 +46,7 @@ export function rateLimitedError(
   const retryAt = until === undefined ? undefined : Math.max(until, now);
   const { code, serviceMessage } = refusal ? decodeServiceError(refusal.body) : {};
   const wait = formatDuration((retryAt ?? now) - now);
-  const limit = `the limit of ${formatDuration(maxWaitMs)}`;
+  const limit = `the limit of ${formatChosenDuration(maxWaitMs)}`;
   const what = {
     blocked: `rate limited ${refusal ? '(429)' : 'by an earlier 429'} for ${wait}, which exceeds ${limit}`,
     window: `quota exhausted: the wait of ${wait} exceeds ${limit}`,

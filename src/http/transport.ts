@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { buildConnector, Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
-import { formatDuration } from '../text/format.ts';
+import { formatChosenDuration } from '../text/format.ts';
 import { proxyFor, proxyVariable } from './proxy.ts';
 import { toTransportError } from './transport-errors.ts';
 import type { HttpHeaders, HttpRequest, HttpResponse, ResponseHead, Transport, TransportErrorReason } from './types.ts';
@@ -119,7 +119,10 @@ function exchange(
     const fail = (reason: TransportErrorReason, message: string): void =>
       abort(new TransportError(reason, requestSent, message, head));
     const onAbort = (): void => fail('aborted', 'interrupted');
-    const timer = setTimeout(() => fail('timeout', `the request timed out after ${duration(timeoutMs)}`), timeoutMs);
+    const timer = setTimeout(
+      () => fail('timeout', `the request timed out after ${formatChosenDuration(timeoutMs)}`),
+      timeoutMs,
+    );
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) return onAbort();
 
@@ -186,8 +189,4 @@ function joined(headers: IncomingHttpHeaders): HttpHeaders {
     result[name] = typeof value === 'string' ? value.trim() : [...new Set(value.map((one) => one.trim()))].join(', ');
   }
   return result;
-}
-
-function duration(ms: number): string {
-  return ms < 1000 ? `${ms}ms` : formatDuration(ms);
 }

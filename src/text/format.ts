@@ -1,16 +1,30 @@
 // Numbers, times, durations and quotas, as people read and type them.
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const UNITS = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 
 /**
- * Reads `500ms`, `30s`, `1.5m`, `1h`, or a number of seconds (docs/cli.md, global options).
+ * Reads `500ms`, `30s`, `1.5m`, `1m30s`, or a number of seconds (docs/cli.md, global options).
  * @returns whole milliseconds; undefined for anything else
  */
 export function parseDuration(text: string): number | undefined {
-  const match = /^(\d{1,12}(?:\.\d{1,9})?)(ms|s|m|h|d)?$/.exec(text.trim());
-  if (!match) return undefined;
-  const ms = Math.round(Number(match[1]) * (UNITS[match[2] ?? 's'] ?? 1000));
+  const part = /(\d{1,12}(?:\.\d{1,9})?)(ms|[smhd])/g;
+  const parts = /^[\d.]+$/.test(text.trim()) ? `${text.trim()}s` : text.trim();
+  if (parts === '' || parts.replace(part, '') !== '') return undefined;
+  const terms = [...parts.matchAll(part)].map(([, count, unit]) => Number(count) * UNITS[unit as keyof typeof UNITS]);
+  const ms = Math.round(terms.reduce((sum, term) => sum + term));
   return Number.isSafeInteger(ms) ? ms : undefined;
+}
+
+/** A duration that the user chose, as it is typed: `500ms`, `30s`, `1m30s`. */
+export function formatChosenDuration(ms: number): string {
+  let left = ms;
+  let text = '';
+  for (const [unit, size] of Object.entries(UNITS)) {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    if (count > 0) text += `${count}${unit}`;
+  }
+  return text || '0s';
 }
 
 /** The two largest units, rounded up: `43s`, `2m 5s`, `2h 5m`, `1 day`, `2 days 3h`. */

@@ -79,7 +79,7 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string | un
   ['categories import', 'FILE is required', 'pass a file, or - to read stdin'],
   ['categories import a --concurrency 0', 'invalid number "0" for --concurrency', 'use a whole number from 1 to 64'],
   ['api POST x --data 1 --input -', '--data and --input cannot be combined', 'use one of them'],
-  ['quota --max-wait foo', 'invalid duration "foo" for --max-wait', 'use a duration such as 500ms, 30s, 2m or 1h'],
+  ['quota --max-wait foo', 'invalid duration "foo" for --max-wait', 'use a duration such as 500ms, 30s or 1m30s'],
   ['categories list --timeout 0', '--timeout must be greater than 0', 'use a value such as 30s'],
   ['sandbox --port 65536', 'invalid number "65536" for --port', 'use a whole number from 0 to 65,535'],
   ['sandbox --limit 5', 'invalid value "5" for --limit', 'use REQUESTS/DURATION, for example 60/1m, 1000/1d or 60/6s'],

@@ -1,6 +1,12 @@
 // Durations and times, as people read and type them.
 import { expect, test } from 'vitest';
-import { formatDuration, formatLocalTime, formatTime, parseDuration } from '../../src/text/format.ts';
+import {
+  formatChosenDuration,
+  formatDuration,
+  formatLocalTime,
+  formatTime,
+  parseDuration,
+} from '../../src/text/format.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -21,11 +27,22 @@ test.each([
   ['30', 30_000],
   ['1.5m', 90_000],
   ['500ms', 500],
+  ['1m30s', 90_000],
+  ['2h30m1.5s', 9_001_500],
+  ['1h30', undefined],
+  ['', undefined],
   ['-1s', undefined],
   ['1w', undefined],
 ])('the duration "%s" is parsed to milliseconds, or is invalid', (text, ms) => {
   expect(parseDuration(text)).toBe(ms);
 });
+
+test.each(['0s', '500ms', '1s500ms', '30s', '2m', '1m30s', '1h1s', '1d'])(
+  'the chosen duration %s is shown as typed',
+  (text) => {
+    expect(formatChosenDuration(parseDuration(text) ?? Number.NaN)).toBe(text);
+  },
+);
 
 test('a local time has a date only on another day, and a wait of at most a minute has no time', () => {
   const noon = new Date(2026, 10, 21, 12, 0).getTime();
