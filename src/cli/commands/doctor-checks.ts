@@ -1,29 +1,27 @@
 // The checks of `petstore doctor`. A check fails by throwing.
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { arch } from 'node:os';
 import { dirname, join } from 'node:path';
-import { categoriesOf, LIST_REQUEST } from '../../api/categories.ts';
-import { certificateProblem, PetstoreError, rephrase, storageError, toPetstoreError } from '../../errors.ts';
+import { storageError, toPetstoreError } from '../../errors.ts';
 import { proxyFor } from '../../http/proxy.ts';
-import { CHECK_NETWORK, isOffline } from '../../http/request-errors.ts';
-import type { HttpResponse } from '../../http/types.ts';
-import { TransportError } from '../../http/types.ts';
-import { formatDuration, formatTime } from '../../text/format.ts';
-import { maskKey } from '../../text/redact.ts';
 import { withHint, writableHint } from '../hints.ts';
-import type { Credentials, FoundUrl } from '../profiles/credentials.ts';
-import { findUrl, loginHint, overridesAll, readCredentialRequest, selectProfile } from '../profiles/credentials.ts';
+import { findUrl, overridesAll, readCredentialRequest, selectProfile } from '../profiles/credentials.ts';
 import { SANDBOX } from '../profiles/store.ts';
 import type { Session } from '../session.ts';
 import { quoteForShell } from '../shell-quote.ts';
-
-export interface CheckResult {
-  readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
-  readonly detail: string;
-  readonly hint?: string | undefined;
-  /** The error that determines the exit code. */
-  readonly failure?: PetstoreError;
-}
+import type { CheckResult, Found } from './doctor-request.ts';
+import {
+  checkApiKey,
+  checkClock,
+  checkConnection,
+  checkService,
+  noResponse,
+  ok,
+  SANDBOX_NEEDS_NONE,
+  skipped,
+  warning,
+} from './doctor-request.ts';
 
 export interface CheckDefinition {
   readonly label: string;
@@ -35,27 +33,15 @@ export interface CheckDefinition {
 }
 
 const FROM_ENVIRONMENT = 'API key and base URL come from the environment';
-const SANDBOX_NEEDS_NONE = 'not used by the sandbox';
-/** The Date header has a resolution of one second, and arrives with network delay. */
-const TOLERATED_SKEW_MS = 5_000;
-
-const ok = (detail: string): CheckResult => ({ status: 'ok', detail });
-export const skipped = (detail: string): CheckResult => ({ status: 'skipped', detail });
-const warning = (detail: string, hint: string): CheckResult => ({ status: 'warning', detail, hint });
-
-/** The results that later checks use. */
-interface Found {
-  url?: FoundUrl;
-  response?: HttpResponse;
-}
 
 /** In the order in which they run. */
 export function checkDefinitions(session: Session): readonly CheckDefinition[] {
-  const { env, nodeVersion } = session.context;
+  const { env, nodeVersion, platform, version } = session.context;
   const { profile } = session.options;
-  const isSandbox = (profile ?? env['PETSTORE_PROFILE']) === SANDBOX;
-  const isFromEnvironment = overridesAll(readCredentialRequest(env, profile));
-  const skipReason = isSandbox ? SANDBOX_NEEDS_NONE : isFromEnvironment ? FROM_ENVIRONMENT : undefined;
+  const request = readCredentialRequest(env, profile);
+  const isFromEnvironment = overridesAll(request);
+  const isSandbox = request.profile === SANDBOX;
+  const skipReason = isFromEnvironment ? FROM_ENVIRONMENT : isSandbox ? SANDBOX_NEEDS_NONE : undefined;
   const checkConfig = () => checkDirectory(session, session.configDir(), 'PETSTORE_CONFIG_DIR');
   const checkState = () => checkDirectory(session, session.stateDir(), 'PETSTORE_STATE_DIR');
   const checkProfile = () => (isFromEnvironment ? skipped(FROM_ENVIRONMENT) : describeProfile(session));
@@ -65,6 +51,7 @@ export function checkDefinitions(session: Session): readonly CheckDefinition[] {
   // The sandbox's data is in the state directory.
   const uses = ['State', 'State server'];
   return [
+    { label: 'petstore', test: () => ok(`${version} on ${platform} ${arch()}`) },
     { label: 'Node', test: () => ok(nodeVersion) },
     { label: 'Config', test: () => (skipReason ? skipped(skipReason) : checkConfig()) },
     { label: 'State', test: checkState },
@@ -73,8 +60,9 @@ export function checkDefinitions(session: Session): readonly CheckDefinition[] {
     { label: 'Base URL', test: () => checkUrl(session, found), dependsOnPrevious },
     { label: 'Proxy', test: () => checkProxy(session, found), dependsOnPrevious },
     { label: 'Connection', test: () => checkConnection(session, found), dependsOnPrevious, uses },
+    { label: 'Service', test: () => checkService(session, found), dependsOnPrevious },
     { label: 'API key', test: () => checkApiKey(session, found), dependsOnPrevious },
-    { label: 'Clock', test: () => (found.response ? checkClock(found.response) : skipped('no response')) },
+    { label: 'Clock', test: () => (found.response ? checkClock(found.response) : noResponse(found)) },
   ];
 }
 
@@ -147,71 +135,4 @@ function checkProxy({ context }: Session, found: Found): CheckResult {
   const url = found.url?.url;
   const proxy = url && proxyFor(new URL(url), context.env);
   return ok(proxy ? `${proxy.protocol}//${proxy.host}` : 'none');
-}
-
-/** Sends one request, if the rate limit allows it now. */
-async function checkConnection(session: Session, found: Found): Promise<CheckResult> {
-  // The next check reports a missing key.
-  const target = await session.target().catch(() => undefined);
-  if (!target) return skipped('needs an API key');
-  const host = target.keySource === 'sandbox' ? 'the sandbox' : new URL(target.baseUrl).host;
-  try {
-    const response = await (await session.httpClient()).send(LIST_REQUEST);
-    found.response = response;
-    if (response.status !== 401) categoriesOf(response);
-    return ok(`${host} responded in ${Math.round(response.receivedAt - response.sentAt)}ms`);
-  } catch (error) {
-    if (!(error instanceof PetstoreError)) throw error;
-    if (error.kind !== 'rate_limited') throw connectionError(error, target);
-    const { retryAt = 0, status } = error;
-    const now = session.context.clock.now();
-    const limit = retryAt > now ? `rate limited; try again ${formatTime(retryAt, now)}` : 'rate limited; try again';
-    return status === 429 ? ok(`${host} responded (429): ${limit}`) : skipped(limit);
-  }
-}
-
-/** Adds the failed step to the error of a request, and a hint that does not suggest `petstore doctor` again. */
-function connectionError(error: PetstoreError, { profile, urlSource }: Credentials): PetstoreError {
-  if (error.details.reason?.is === 'wrong_service') {
-    const hint = urlSource === 'environment' ? 'correct PETSTORE_BASE_URL' : loginHint(profile, true);
-    return rephrase(error, error.message, { hint });
-  }
-  if (!(error.cause instanceof TransportError)) return error;
-  const { code = '', reason, requestSent } = error.cause;
-  const at = (step: string, hint: string): PetstoreError => rephrase(error, `${error.message} (${step})`, { hint });
-  const offline = isOffline(code) ? CHECK_NETWORK : undefined;
-  if (/^(?:ENOTFOUND|EAI_)/.test(code)) return at('DNS', offline ?? 'check the host name in the base URL');
-  if (reason === 'connect' || (reason === 'timeout' && !requestSent)) {
-    return at('TCP', offline ?? 'check the host and port in the base URL');
-  }
-  return reason === 'tls' ? at('TLS', tlsHint(code)) : error;
-}
-
-function tlsHint(code: string): string {
-  if (/EXPIRED|NOT_YET_VALID/.test(code)) return 'synchronize the system clock, or renew the certificate';
-  if (/ALTNAME|HOSTNAME/.test(code)) return 'check the host name in the base URL';
-  if (certificateProblem(code)) return 'set NODE_EXTRA_CA_CERTS to the certificate file of the authority to trust';
-  return 'check that the port in the base URL serves https';
-}
-
-/** @throws PetstoreError `auth` if there is no key, or the service rejected it */
-async function checkApiKey(session: Session, { response }: Found): Promise<CheckResult> {
-  const { key, keySource } = await session.target();
-  if (keySource === 'sandbox') return skipped(SANDBOX_NEEDS_NONE);
-  if (!response) return skipped('no response');
-  categoriesOf(response);
-  const sources = { stored: 'saved', command: 'from a key command', environment: 'from the environment' };
-  return ok(`${maskKey(key)} accepted (${sources[keySource]})`);
-}
-
-/** Compares the system clock with the Date header (RFC 9110, 6.6.1); skew is only a warning, since waits are corrected. */
-export function checkClock({ headers, sentAt, receivedAt }: Pick<HttpResponse, 'headers' | 'sentAt' | 'receivedAt'>) {
-  const theirs = Date.parse(String(headers['date']));
-  if (Number.isNaN(theirs)) return skipped('the response has no Date header');
-  // The header is truncated to the second: add the mean error of half a second.
-  const skew = (sentAt + receivedAt) / 2 - (theirs + 500);
-  if (Math.abs(skew) <= TOLERATED_SKEW_MS) return ok('agrees with the service');
-  const side = skew > 0 ? 'ahead of' : 'behind';
-  const detail = `the system clock is ${formatDuration(Math.abs(skew))} ${side} the service`;
-  return warning(detail, 'synchronize the system clock');
 }

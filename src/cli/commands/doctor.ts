@@ -4,7 +4,7 @@ import type { Action } from '../command.ts';
 import { actionHandler, loadPrinter, PetstoreCommand, rootOf } from '../command.ts';
 import type { Column, View } from '../output/view.ts';
 import { READ_ERRORS } from '../reference.ts';
-import type { CheckResult } from './doctor-checks.ts';
+import type { CheckResult } from './doctor-request.ts';
 
 interface Check extends CheckResult {
   readonly id: string;
@@ -23,7 +23,7 @@ const COLUMNS: readonly Column<Check>[] = [
 const rowView: View<Check> = {
   *text(check, { table }) {
     const [headings = '', ...row] = table(COLUMNS, [check]);
-    if (check.id === 'node') yield headings;
+    if (check.id === 'petstore') yield headings;
     yield* row;
   },
   tables: true,
@@ -33,15 +33,16 @@ const doctorAction: Action<object, readonly Check[]> = {
   async run(session) {
     const print = session.options.json ? undefined : await loadPrinter(session, rowView);
     const checks: Check[] = [];
-    const { checkDefinitions, runCheck, skipped } = await import('./doctor-checks.ts');
+    const { checkDefinitions, runCheck } = await import('./doctor-checks.ts');
+    const { notChecked } = await import('./doctor-request.ts');
     let failedCheck: string | undefined;
     for (const { label, test, dependsOnPrevious, uses = [] } of checkDefinitions(session)) {
       const isSkipped = dependsOnPrevious && failedCheck !== undefined;
-      const result = isSkipped ? skipped(`check "${failedCheck}" failed`) : await runCheck(test, session);
+      const result = isSkipped ? notChecked(`"${failedCheck}" failed`) : await runCheck(test, session);
       const kind = result.failure?.kind;
       const cause = kind && checks.find((one) => uses.includes(one.label) && one.failure?.kind === kind);
       const id = label.toLowerCase().replace(' ', '_');
-      const check: Check = { id, label, ...(cause ? skipped(`check "${cause.label}" failed`) : result) };
+      const check: Check = { id, label, ...(cause ? notChecked(`"${cause.label}" failed`) : result) };
       if (kind && dependsOnPrevious) failedCheck = cause?.label ?? label;
       checks.push(check);
       // Print each row now, because a later check may take a long time.
@@ -69,12 +70,13 @@ export const doctor = (): PetstoreCommand =>
   new PetstoreCommand('doctor')
     .description('diagnose problems and suggest fixes')
     .sections({
-      notes: `Checks the Node.js version, the config and state directories (readable, private, writable), the profile, its base
-URL, the proxy, the connection (DNS, TCP and TLS), the API key (one GET /categories), the clock, and the state server if
-one is configured. A check that depends on a failed one or would wait for the rate limit is skipped. The
-exit code is that of the first failed check.`,
+      notes: `Shows the versions of petstore and Node.js, and checks the config and state directories (readable, private,
+writable), the profile, its base URL, the proxy, the connection (DNS, TCP and TLS), the service (one GET /categories),
+the API key, the clock, and the state server if one is configured. A check that depends on a failed one or would wait
+for the rate limit is skipped. The exit code is that of the first failed check.`,
       output: `one row per check; with --json an array of {"id", "label", "status", "detail", "hint"}. Status is ok, warning,
-failed or skipped; ids are node, config, state, state_server, profile, base_url, proxy, connection, api_key and clock.`,
+failed or skipped; ids are petstore, node, config, state, state_server, profile, base_url, proxy, connection, service,
+api_key and clock.`,
       // `doctor` never waits for the rate limit.
       exitCodes: READ_ERRORS.filter((kind) => kind !== 'rate_limited'),
       examples: ['petstore doctor', 'petstore doctor -p staging', `petstore doctor --json | jq -r '.[].hint // empty'`],

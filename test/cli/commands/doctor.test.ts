@@ -1,9 +1,9 @@
 // `petstore doctor`: each check with its hint, and the exit code of the first that fails.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkClock } from '../../../src/cli/commands/doctor-checks.ts';
+import { checkClock } from '../../../src/cli/commands/doctor-request.ts';
 import { run } from '../../../src/cli/program.ts';
 import { hasModes, hasMounts, needs } from '../../support/capabilities.ts';
 import { errorResponse } from '../../support/http-fake.ts';
@@ -40,7 +40,8 @@ test('doctor --json prints the checks of a healthy setup with documented ids, an
   const { code, checks, err } = await doctor((await serving(() => LISTED)).env, [], dir);
   expect([code, err]).toEqual([0, '']);
   const ids = checks.map(({ id }) => id).join(' ');
-  expect(ids).toBe('node config state profile base_url proxy connection api_key clock');
+  expect(ids).toBe('petstore node config state profile base_url proxy connection service api_key clock');
+  expect(checks[0]?.detail).toBe(`1.0.0 on ${process.platform} ${process.arch}`);
   for (const check of checks) {
     expect(check).toEqual({ id: check.id, label: check.label, status: check.status, detail: expect.any(String) });
   }
@@ -59,6 +60,8 @@ const closedProxy = () => proxied('http://ann:sk_secret_@127.0.0.1:9');
 const LOGIN = 'run `petstore auth login -p production --url https://HOST/v1` to save a base URL and a key';
 const START = 'start the state server, or correct PETSTORE_STATE_URL';
 const UNAUTHORIZED = { status: 401, body: { code: 'unauthorized', message: 'No.', status: 401 } };
+const FORBIDDEN = { status: 403, body: { code: 'forbidden', message: 'No.', status: 403 } };
+const https = (url: string) => at(url.replace('http', 'https'));
 const NOT_FOUND = { status: 404, body: {} };
 
 type Row = [what: string, env: (url: string) => object, code: number, id: string, detail: string, hint: string];
@@ -66,26 +69,29 @@ type Row = [what: string, env: (url: string) => object, code: number, id: string
 // `production` has the URL of the service and no key.
 test.each<[...Row, response?: { readonly body: unknown; readonly status?: number }]>([
   ['a mistyped profile', named('stagin'), 2, 'profile', 'available profiles: "production"', 'did you mean "staging"?'],
-  ['a closed port', () => at('http://127.0.0.1:9/v1'), 6, 'connection', 'refused (TCP)', 'check the host and port'],
-  ['an unknown host', unknownHost, 6, 'connection', 'host not found (DNS)', 'check the host name'],
-  ['http in place of https', (url) => at(url.replace('http', 'https')), 6, 'connection', ' (TLS)', 'serves https'],
+  ['a closed port', () => at('http://127.0.0.1:9/v1'), 6, 'connection', 'refused (TCP)', 'port in PETSTORE_BASE_URL'],
+  ['an unknown host', unknownHost, 6, 'connection', 'host not found (DNS)', 'check the host name in PETSTORE_BASE_URL'],
+  ['http in place of https', https, 6, 'connection', ': the TLS handshake failed', 'PETSTORE_BASE_URL serves https'],
   ['a closed proxy', closedProxy, 6, 'connection', 'proxy 127.0.0.1:9', 'correct https_proxy'],
-  ['an invalid proxy', () => proxied('ftp://proxy'), 2, 'proxy', 'https_proxy', ''],
-  ['a rejected key', at, 3, 'api_key', 'No.', 'PETSTORE_API_KEY', UNAUTHORIZED],
-  ['a wrong path', at, 4, 'connection', '404', 'correct PETSTORE_BASE_URL', NOT_FOUND],
-  ['a saved wrong path', () => KEY, 4, 'connection', '404', LOGIN, NOT_FOUND],
-  ['a list of something else', at, 7, 'connection', '', '', { body: [{ id: 'x' }] }],
-  ['an empty key and a saved URL', () => ({ PETSTORE_API_KEY: '' }), 3, 'api_key', 'is empty', ''],
-  ['a sandbox without data', sandboxWithoutData, 9, 'state', '', 'set PETSTORE_STATE_DIR'],
-  ['a closed state server', withState('redis://127.0.0.1:9'), 9, 'state_server', '', START],
-  ['an HTTP server as state server', httpAsState, 9, 'state_server', '', 'correct PETSTORE_STATE_URL'],
+  ['an invalid proxy', () => proxied('ftp://proxy'), 2, 'proxy', 'https_proxy is not', 'http://'],
+  ['a rejected key', at, 3, 'api_key', 'No.', 'set PETSTORE_API_KEY to a valid key', UNAUTHORIZED],
+  ['a wrong path', at, 4, 'service', '404', 'correct PETSTORE_BASE_URL', NOT_FOUND],
+  ['a saved wrong path', () => KEY, 4, 'service', '404', LOGIN, NOT_FOUND],
+  ['no permission', at, 4, 'service', '(403): No.', 'plan and permissions', FORBIDDEN],
+  ['a server error', at, 7, 'service', '500', 'try again later', { status: 500, body: {} }],
+  ['a list of something else', at, 7, 'service', 'invalid response', 'no hint', { body: [{ id: 'x' }] }],
+  ['an empty key and a saved URL', () => ({ PETSTORE_API_KEY: '' }), 3, 'api_key', 'is empty', 'set PETSTORE_API_KEY'],
+  ['a sandbox without data', sandboxWithoutData, 9, 'state', NO_DIRECTORY, 'set PETSTORE_STATE_DIR'],
+  ['a closed state server', withState('redis://127.0.0.1:9'), 9, 'state_server', '127.0.0.1:9', START],
+  ['an HTTP server as state server', httpAsState, 9, 'state_server', '127.0.0.1', 'correct PETSTORE_STATE_URL'],
 ])('doctor with %s reports one failed check', async (_what, env, exitCode, id, detail, hint, response) => {
   const { url } = await serving(() => response ?? LISTED);
   const dir = withConfig({ 'config.json': JSON.stringify({ profiles: { production: { url } } }) });
   const { code, out, err, failed, checks, of } = await doctor({ ...env(url) }, [], dir);
   expect([code, failed.map((check) => check.id)]).toEqual([exitCode, [id]]);
   expect(of(id)?.detail).toContain(detail);
-  expect(of(id)?.hint ?? '').toContain(hint);
+  expect(of(id)?.hint ?? 'no hint').toContain(hint);
+  if (response) expect(of('connection')?.detail).toMatch(/^127\.0\.0\.1:\d+ responded in \d+ms$/);
   const { error } = JSON.parse(err.trim().split('\n').at(-1) ?? '');
   expect(error.message).toBe(`1 of ${checks.length} checks failed: ${of(id)?.label}`);
   if (response) expect(of('clock')?.status).toBe('ok');
@@ -104,7 +110,7 @@ test('doctor reports unusable config and state directories once each, with their
   const hints = failed.map(({ id, hint }) => [id, hint]);
   const hint = (id: string) => [id, `set PETSTORE_${id.toUpperCase()}_DIR to a directory that you can write to`];
   expect([code, hints]).toEqual([9, [hint('config'), hint('state')]]);
-  expect(of('profile')).toMatchObject({ status: 'skipped', detail: 'check "Config" failed' });
+  expect(of('profile')).toMatchObject({ status: 'skipped', detail: 'not checked: "Config" failed' });
 });
 
 test('doctor prints each row when its check has ended', async () => {
@@ -122,12 +128,14 @@ test('doctor does not wait for the rate limit, and names the end of the block', 
   const { env, requests } = await serving(() => errorResponse(429, 'rate_limited', 'No.', { 'retry-after': '50' }));
   const dir = tempDir();
   const first = await doctor(env, [], dir);
-  const detail = expect.stringMatching(/ responded \(429\): rate limited; try again in \d+s/);
+  const detail = expect.stringMatching(/^127\.0\.0\.1:\d+ responded \(429\)$/);
   expect([first.code, first.of('connection')]).toMatchObject([0, { status: 'ok', detail }]);
+  const notChecked = /^not checked: rate limited; try again in \d+s/;
+  for (const id of ['service', 'api_key', 'clock']) expect(first.of(id)?.detail).toMatch(notChecked);
   const { code, checks, of } = await doctor(env, [], dir);
   const skipped = checks.filter(({ status }) => status === 'skipped').map(({ id }) => id);
-  expect([code, skipped.join(' ')]).toEqual([0, 'config profile connection api_key clock']);
-  expect(of('connection')?.detail).toMatch(/^rate limited; try again in \d+s/);
+  expect([code, skipped.join(' ')]).toEqual([0, 'config profile connection service api_key clock']);
+  expect(of('connection')?.detail).toMatch(notChecked);
   expect(requests).toHaveLength(1);
 });
 
@@ -148,6 +156,7 @@ test.runIf(hasModes)('doctor warns of a directory that others can read, until it
   expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'warning', hint });
   chmodSync(join(dir, 'config'), 0o700);
   expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'ok' });
+  expect(readdirSync(join(dir, 'config')), 'no file of a check remains').toEqual(['config.json']);
 });
 
 needs('redis')('doctor shows a state server, and warns if it may evict keys', async () => {
@@ -177,8 +186,8 @@ test.each([
 
 test('doctor prints checks and hints as a table, and its error does not repeat them', async () => {
   const { out, err } = await inProcess(['doctor']);
-  expect(out).toMatch(/^STATUS {3}CHECK {9}DETAIL\nok {7}Node {10}\d+/);
+  expect(out).toMatch(/^STATUS {3}CHECK {9}DETAIL\nok {7}petstore {6}1\.0\.0 on \S+ \S+\nok {7}Node {10}\d+/);
   expect(out).toMatch(/\nok {7}Profile {7}production \(active\)\n/);
   expect(out).toMatch(/\nfailed {3}Base URL {6}.*\n {23}hint: run `petstore auth login/);
-  expect(err).toBe('error: 1 of 9 checks failed: Base URL\n');
+  expect(err).toBe('error: 1 of 11 checks failed: Base URL\n');
 });
