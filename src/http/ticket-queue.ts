@@ -21,7 +21,9 @@ interface TicketRequest {
 export class TicketQueue {
   readonly #options: HttpClientOptions;
   readonly #isBusy: () => boolean;
-  #last: Promise<void> = Promise.resolve();
+  /** Whether a request is first in line, and how to call those behind it. */
+  #isTaken = false;
+  readonly #callNext = new Set<() => void>();
 
   /** @param isBusy whether this process has a request in flight */
   constructor(options: HttpClientOptions, isBusy: () => boolean) {
@@ -34,18 +36,36 @@ export class TicketQueue {
    * @throws PetstoreError `rate_limited` if the wait is longer than `maxWaitMs`; the reason of `signal`
    */
   async take(request: TicketRequest): Promise<string> {
-    const before = this.#last;
-    let leave = (): void => undefined;
-    this.#last = new Promise<void>((resolve) => {
-      leave = resolve;
-    });
+    if (this.#isTaken) await this.#queue(request.signal);
+    this.#isTaken = true;
     try {
-      await untilAborted(before, request.signal);
       return await this.#ask(request);
     } finally {
-      // An aborted request leaves only when it is first: otherwise the next one would overtake those before it.
-      void before.then(leave);
+      const [callNext] = this.#callNext;
+      if (callNext) callNext();
+      else this.#isTaken = false;
     }
+  }
+
+  // Resolves when the request is first in line.
+  #queue(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        this.#callNext.delete(call);
+        signal.removeEventListener('abort', abort);
+      };
+      const call = (): void => {
+        leave();
+        resolve();
+      };
+      const abort = (): void => {
+        leave();
+        reject(signal.reason);
+      };
+      signal.throwIfAborted();
+      signal.addEventListener('abort', abort);
+      this.#callNext.add(call);
+    });
   }
 
   async #ask(request: TicketRequest): Promise<string> {
@@ -115,15 +135,4 @@ class TicketWait {
     this.#reported = wait;
     this.#options.onWait?.(wait);
   }
-}
-
-// Rejects with the signal's reason, or resolves when the promise does.
-async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  let stop = (): void => undefined;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  await Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', stop));
 }

@@ -5,6 +5,7 @@ import type { PetstoreError } from '../../src/errors.ts';
 import type { Simulation } from '../support/simulation.ts';
 import { simulate } from '../support/simulation.ts';
 
+const START = Date.parse('2026-11-21T12:00:00.250Z');
 const minute = { limit: 60, windowMs: 60_000 };
 const noRefusal = { refused: 0, insideWait: 0, failures: [] };
 
@@ -19,7 +20,16 @@ const SHAPES = [
 test.each(SHAPES)(
   'with a %s limiter, %i processes of %i workers share 60 requests a minute without a refusal, in little more than the minimum time (reset: %s, clock %i ms off)',
   async (mode, processes, workers, reset, skewMs) => {
-    const outcome = await simulate({ ...minute, mode, reset, processes, workers, requests: 300, skewMs });
+    const outcome = await simulate({
+      ...minute,
+      mode,
+      reset,
+      processes,
+      workers,
+      requests: 300,
+      skewMs,
+      startsAt: START,
+    });
     expect(outcome).toMatchObject({ ...noRefusal, sent: 300, answered: 300 });
     // 50 s of the first fixed window are left; windows of other modes begin with the first request.
     const leastMs = mode === 'fixed' ? 50_000 + 3 * 60_000 : 240_000;
