@@ -1,6 +1,6 @@
 // Whether a request may be sent: a pure function of the state (docs/rate-limits.md).
-import type { KeyState, Ticket, Window } from './key-state.ts';
-import { activeBlock } from './key-state.ts';
+import type { KeyState, Window } from './key-state.ts';
+import { activeBlock, ticketOf } from './key-state.ts';
 import { windowEnd } from './window.ts';
 
 export type Admission = { readonly granted: true; readonly probe: boolean } | Denied;
@@ -18,18 +18,20 @@ export function admit(state: KeyState, now: number): Admission {
   const t = Math.max(now, state.time);
   const block = activeBlock(state, t);
   if (block) return { granted: false, reason: 'blocked', until: block.until };
-  const { awaited, unanswered } = openRequests(state, t);
-  if (awaited.some(({ probe }) => probe)) return PENDING;
-  if (isProbeDue(state, t)) return fitsBesideProbe(state, awaited.length) ? PROBE : PENDING;
-  if (awaited.length >= mostInFlight(state)) return PENDING;
-  return state.window ? admitTo(state.window, awaited.length, unanswered) : GRANTED;
+  const { awaited, awaitsProbe, unanswered } = openRequests(state, t);
+  if (awaitsProbe) return PENDING;
+  if (isProbeDue(state, t)) return fitsBesideProbe(state, awaited) ? PROBE : PENDING;
+  if (awaited >= mostInFlight(state)) return PENDING;
+  return state.window ? admitTo(state.window, awaited, unanswered) : GRANTED;
 }
 
-/** The requests without a response at one time. */
+/** The number of requests without a response at one time, in two sets. */
 interface OpenRequests {
-  /** Other requests wait for their responses. */
-  readonly awaited: readonly Ticket[];
-  /** The number of those that no request waits for, but that the service may have counted. */
+  /** Other requests wait for the responses to these. */
+  readonly awaited: number;
+  /** Whether a probe is among them. */
+  readonly awaitsProbe: boolean;
+  /** No request waits for these any more, but the service may have counted them. */
   readonly unanswered: number;
 }
 
@@ -39,10 +41,14 @@ interface OpenRequests {
  * its response shows what is left. This includes a and b, so no request is unanswered any more.
  */
 export function openRequests({ tickets, lost, countedUntil }: KeyState, t: number): OpenRequests {
-  const all = Object.values(tickets);
-  const awaited = all.filter(({ overdueAt }) => t <= overdueAt);
-  const overdue = all.filter(({ overdueAt }) => t > overdueAt && overdueAt >= countedUntil);
-  return { awaited, unanswered: lost.length + overdue.length };
+  let [awaited, awaitsProbe, unanswered] = [0, false, lost.length];
+  for (const { overdueAt, probe } of tickets) {
+    if (t <= overdueAt) {
+      awaited++;
+      awaitsProbe ||= probe;
+    } else if (overdueAt >= countedUntil) unanswered++;
+  }
+  return { awaited, awaitsProbe, unanswered };
 }
 
 // The remaining quota is unknown at the start, after a refusal, and after a reset.
@@ -72,7 +78,7 @@ function admitTo(window: Window, awaited: number, unanswered: number): Admission
 /** Whether a ticket still allows its request now: not during a block, in a window that has been exhausted since, or after 5 s. */
 export function isStillGranted(state: KeyState, id: string, now: number): boolean {
   const t = Math.max(now, state.time);
-  const ticket = state.tickets[id];
+  const ticket = ticketOf(state, id);
   // Other requests no longer wait for it after 5 s, so sending it might exceed the limit.
   if (ticket === undefined || t > ticket.overdueAt || activeBlock(state, t)) return false;
   const { window } = state;

@@ -3,6 +3,7 @@ import type { ProcessRef } from '../shared-log/process-liveness.ts';
 import type { BlockReason } from './ledger-record.ts';
 
 export interface Ticket {
+  readonly id: string;
   /** The number of its record, which orders requests and responses. */
   readonly seq: number;
   readonly at: number;
@@ -43,7 +44,7 @@ export interface KeyState {
   /** The time and the number of the last record. */
   time: number;
   seq: number;
-  tickets: Record<string, Ticket>;
+  tickets: readonly Ticket[];
   /** When requests were lost that the remaining quota may not include yet. */
   lost: number[];
   /** When the last request was sent whose response showed the remaining quota, which includes all requests lost before. */
@@ -62,8 +63,12 @@ export interface KeyState {
 
 export function initialState(): KeyState {
   const unknown = { window: undefined, daily: undefined, block: undefined };
-  const requests = { time: 0, seq: 0, tickets: {}, lost: [], countedUntil: 0 };
+  const requests = { time: 0, seq: 0, tickets: [], lost: [], countedUntil: 0 };
   return { ...unknown, ...requests, needsProbe: true, concurrency: 1, hasHiddenLimit: false };
+}
+
+export function ticketOf({ tickets }: KeyState, id: string): Ticket | undefined {
+  return tickets.find((ticket) => ticket.id === id);
 }
 
 /** The block at `t`, if it has not ended. */

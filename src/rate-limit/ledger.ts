@@ -8,7 +8,7 @@ import { currentProcess, livenessOf } from '../shared-log/process-liveness.ts';
 import type { Admission, Denied } from './admission.ts';
 import { admit, isStillGranted, PENDING } from './admission.ts';
 import type { KeyState } from './key-state.ts';
-import { activeBlock } from './key-state.ts';
+import { activeBlock, ticketOf } from './key-state.ts';
 import type { LedgerEvent, RateLimitReading } from './ledger-record.ts';
 import { isAhead, reduce } from './policy.ts';
 import type { Quota } from './quota.ts';
@@ -37,6 +37,9 @@ export class Ledger {
   readonly #liveness: NonNullable<LedgerOptions['liveness']>;
   /** Events whose records are on their way to a server. */
   readonly #unwritten = new Map<Promise<void>, LedgerEvent>();
+  /** Begins the ids of this ledger's tickets, which a number completes. */
+  readonly #idPrefix = randomBytes(9).toString('base64url');
+  #ids = 0;
   #isClosing = false;
 
   constructor(options: LedgerOptions) {
@@ -61,17 +64,21 @@ export class Ledger {
    */
   async acquire(timeoutMs: number): Promise<TicketResult> {
     this.#log.retry();
-    if (!this.#admit().granted) await this.refresh();
+    let admission = this.#admit();
+    if (!admission.granted) {
+      await this.refresh();
+      admission = this.#admit();
+    }
     // A denied request leaves no record, so the log does not grow while processes wait.
-    if (this.#admit().granted) {
-      const ticket = randomBytes(9).toString('base64url');
+    if (admission.granted) {
+      const id = `${this.#idPrefix}${(this.#ids++).toString(36)}`;
       const leaseMs = timeoutMs + RULES.leaseMarginMs;
-      await this.#log.append(recordOf({ kind: 'ticket', id: ticket, holder: this.#liveness.self, leaseMs }));
+      await this.#log.append(recordOf({ kind: 'ticket', id, holder: this.#liveness.self, leaseMs }));
       // The ticket is missing if the record of another process came first.
-      if (ticket in this.#state.tickets) return { granted: true, ticket };
+      if (ticketOf(this.#state, id)) return { granted: true, ticket: id };
     }
     this.#closeDeadTickets();
-    const admission = this.#admit();
+    admission = this.#admit();
     return admission.granted ? PENDING : admission;
   }
 
@@ -127,7 +134,7 @@ export class Ledger {
   // An event counts before the server has its record: a 429 among them voids tickets.
   #withUnwritten(state: KeyState): KeyState {
     if (this.#unwritten.size === 0) return state;
-    const copy = { ...state, tickets: { ...state.tickets } };
+    const copy = { ...state };
     for (const event of this.#unwritten.values()) reduce(copy, { ...event, at: this.#log.now });
     return copy;
   }
@@ -174,7 +181,7 @@ export class Ledger {
 
   // Otherwise, other processes would wait 5 s for them; whether a process on another host is dead is unknown.
   #closeDeadTickets(): void {
-    for (const [id, { holder }] of Object.entries(this.#state.tickets))
+    for (const { id, holder } of this.#state.tickets)
       if (this.#liveness.livenessOf(holder) === 'dead') this.release(id, 'lost');
   }
 }

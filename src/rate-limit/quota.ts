@@ -70,7 +70,7 @@ export function quotaOf(state: KeyState, now: number, clockOffsetMs = 0): Omit<Q
       : null,
     nextRequestAt: 'until' in admission ? ours(admission.until) : null,
     dailyLimit: hasDaily ? windowOf(daily) : null,
-    inFlight: Object.values(state.tickets).filter(({ expires }) => t <= expires).length,
+    inFlight: state.tickets.filter(({ expires }) => t <= expires).length,
   };
 }
 

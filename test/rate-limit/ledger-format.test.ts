@@ -57,7 +57,7 @@ test('all processes reduce the same state, whether they read from the start or f
   fc.assert(
     fc.property(lines, fc.nat(60), (all, cut) => {
       const state = reduced(all, ({ tickets }) => {
-        granted += Object.keys(tickets).length;
+        granted += tickets.length;
       });
       expect(reduced(all, (asking) => void admit(asking, asking.time + 1000))).toEqual(state);
       const snapshot = [...ledgerFormat.snapshot(reduced(all.slice(0, cut)))];

@@ -167,7 +167,7 @@ test('after a clock was set back by an hour, the rest of a block is kept once an
   const state = play(`${late} take a, ${late} ok a reset=3700000, ${late} take b, ${late} 429 b wait=30000`);
   reduce(state, { kind: 'clock', at: START });
   reduce(state, { kind: 'clock', at: START + 5 });
-  expect(state).toMatchObject({ time: START, window: undefined, tickets: {} });
+  expect(state).toMatchObject({ time: START, window: undefined, tickets: [] });
   play('29999 is blocked 30000, 30000 is probe', state);
 });
 

@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import { admit, isStillGranted } from '../../src/rate-limit/admission.ts';
 import type { KeyState } from '../../src/rate-limit/key-state.ts';
-import { initialState } from '../../src/rate-limit/key-state.ts';
+import { initialState, ticketOf } from '../../src/rate-limit/key-state.ts';
 import type { RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
 import { reduce } from '../../src/rate-limit/policy.ts';
 
@@ -30,7 +30,7 @@ export const refused = (more: Partial<RateLimitReading> = {}): RateLimitReading 
 /** Reduces a ticket and returns whether it is granted. */
 export function ticket(state: KeyState, at: number, id: string): boolean {
   reduce(state, { kind: 'ticket', at, id, holder: { pid: 1, start: '1', host: 'h' }, leaseMs: LEASE });
-  return id in state.tickets;
+  return ticketOf(state, id) !== undefined;
 }
 
 /** Reduces the response to a ticket. */
