@@ -1,16 +1,12 @@
 // Converts commander's errors to the house style: each names the mistake, and its hint the command or option that was meant.
 import type { Argument, Command, CommanderError, Option } from 'commander';
-import { PetstoreError } from '../errors.ts';
-import { closestMatch } from '../text/did-you-mean.ts';
+import type { PetstoreError } from '../errors.ts';
 import { formatChoices } from '../text/format.ts';
 import { looksLikeKey } from '../text/redact.ts';
 import type { PetstoreCommand } from './command.ts';
-import { commandPath, rootOf } from './command.ts';
-import { HELP_TOPICS } from './reference.ts';
+import { rootOf } from './command.ts';
 import { quoteForShell } from './shell-quote.ts';
-import { closestCommand, closestFlag, flagsOf } from './synonyms.ts';
-
-const PIPE_KEY = 'pipe the key to `petstore auth login`';
+import { PIPE_KEY, see, singleDashError, unknownCommandError, unknownOptionError, usage } from './unknown-name.ts';
 
 /** The hints for a missing value, by the name of the option or argument. */
 const VALUE_HINTS: Readonly<Record<string, string>> = {
@@ -26,8 +22,8 @@ export interface ParseError extends CommanderError {
 /** @returns undefined if the line asks for help and has no mistake */
 export function usageError({ code, message, command }: ParseError): PetstoreError | undefined {
   const { args } = command;
-  const single = singleDash(command);
-  if (single !== undefined) return usage(`unknown option "${single}"`, didYouMean(`-${single}`));
+  const single = singleDashError(command);
+  if (single) return single;
   const flag = args.find((word) => /^-./.test(word));
   const mistyped = flag === undefined ? undefined : unknownOptionError(command, flag);
   // Commander quotes the flags of an option and the name of an argument.
@@ -58,50 +54,6 @@ export function usageError({ code, message, command }: ParseError): PetstoreErro
   }
 }
 
-/** The word `-name`, which commander reads as several options, if it is no option's value. */
-function singleDash(command: Command): string | undefined {
-  const known = flagsOf(command);
-  const takesValue = (word = ''): boolean =>
-    command.options.some(({ required, long, short }) => required && [long, short].includes(word));
-  const line = [...rootOf(command).context.args, '--'];
-  const options = line.slice(0, line.indexOf('--'));
-  return options.find((word, at) => known.includes(`-${word}`) && !takesValue(line[at - 1]));
-}
-
-function unknownOptionError(command: Command, word: string): PetstoreError {
-  // The text after `=` or after the letter of an option may be a key.
-  const flag = word.startsWith('--') ? word.replace(/=.*$/s, '') : word.slice(0, 2);
-  if (flagsOf(command).includes(flag)) return usage(`${flag} takes no value`, `use ${flag} without a value`);
-  if (/^--(?:api[-_]?)?(?:key|token)$/i.test(flag)) return usage('there is no option for the API key', PIPE_KEY);
-  const meant = closestFlag(command, flag);
-  return usage(`unknown option "${flag}"`, meant === undefined ? see(command) : didYouMean(meant));
-}
-
-function unknownCommandError(group: Command, words: readonly string[]): PetstoreError {
-  const [word = ''] = words;
-  const message = `unknown command "${word}"`;
-  if (word === 'version') return usage(message, didYouMean('petstore --version'));
-  if (/^(?:delete|remove|rm|update|edit|rename)$/.test(word) && group.name() !== 'auth') {
-    return usage(`${message}: the service can only list and create categories`);
-  }
-  // `list-categories` and `categories:list` name a command, too.
-  const parts = words.flatMap((one) => one.split(/[-:_]/));
-  const meant = closestCommand(group, parts);
-  return usage(message, meant && meant.name() !== 'help' ? didYouMean(commandPath(meant)) : see(group));
-}
-
-/** @param words after `help` and the name of the group; the first one is unknown */
-export function unknownTopicError(group: Command, words: readonly string[]): PetstoreError {
-  const [word = ''] = words;
-  const topic = group.parent ? undefined : closestMatch(word, [...HELP_TOPICS.keys()]);
-  const meant = closestCommand(group, words);
-  const name = topic ?? (meant && commandPath(meant).replace('petstore ', ''));
-  return usage(
-    `unknown command or topic "${word}"`,
-    name === undefined ? see(group) : didYouMean(`petstore help ${name}`),
-  );
-}
-
 // For `create dog`, the operand is the value of the missing option.
 function operandHint(command: Command, option: Option): string {
   const { args } = command;
@@ -128,16 +80,4 @@ function extraArgumentHint(command: Command, word: string): string {
   if (names.includes('file')) return 'import one file at a time';
   if (names.includes('name') || command.options.some(isTypedText)) return 'quote a value that contains spaces';
   return see(command);
-}
-
-function usage(message: string, hint?: string): PetstoreError {
-  return new PetstoreError('usage', message, { hint });
-}
-
-function didYouMean(name: string): string {
-  return `did you mean ${name.startsWith('-') ? name : `\`${name}\``}?`;
-}
-
-function see(command: Command): string {
-  return `see \`${commandPath(command)} --help\``;
 }

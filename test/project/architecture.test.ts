@@ -13,7 +13,7 @@ const LAYERS = `main.ts
 cli/program.ts
 cli/commands
 cli/usage-error.ts
-cli/synonyms.ts
+cli/unknown-name.ts
 cli/command.ts
 cli/session.ts
 cli/report-error.ts cli/progress.ts
