@@ -1,15 +1,14 @@
 // The append-only log in files, written by many processes without a lock (docs/architecture.md shows a rotation).
 //
-// Each record is one write() to an O_APPEND descriptor, so records never interleave. A writer reads its record back: it
-// counts unless a seal precedes it. A seal ends a large segment; the next one begins with a snapshot, which any process
-// that has read the seal writes. If several do, all write the same state, and readers use the first.
+// Each record is one write() to an O_APPEND descriptor, so records never interleave. A record counts if it stands between the
+// snapshot and the seal of its segment, so its writer reads it back. Any process that has read the seal writes the snapshot of
+// the next segment. If several do, all write the same state, and readers use the first.
 import { randomBytes } from 'node:crypto';
 import * as nodeFs from 'node:fs';
 import type { Clock } from '../clock.ts';
 import { systemClock } from '../clock.ts';
 import type { PetstoreError } from '../errors.ts';
-import type { Line } from './framing.ts';
-import { parseLine, recordFrame, SEAL_FRAME, snapshotFrame } from './framing.ts';
+import { OLD_SNAPSHOT_ID, parseLine, recordFrame, SEAL_FRAME, snapshotFrame } from './framing.ts';
 import type { Log, LogFormat } from './log.ts';
 import type { LogFs, SegmentFile } from './segments.ts';
 import { Segments, ShortWriteError } from './segments.ts';
@@ -98,8 +97,8 @@ export class FileLog<State, Result = void> implements Log<State> {
   append(record: string): Result {
     this.#stayInPlace();
     for (;;) {
-      // No record is added to a damaged log.
-      if (this.#options.strict) this.#catchUp();
+      // Nothing is added to a damaged log, nor to a segment without a snapshot.
+      if (this.#options.strict || this.#segment.phase !== 'open') this.#catchUp();
       const id = `${this.#stamp}${(this.#counter++).toString(36)}`;
       this.#write(recordFrame(id, record));
       const own = this.#read(id);
@@ -107,9 +106,8 @@ export class FileLog<State, Result = void> implements Log<State> {
         this.#sealIfFull();
         return own.result;
       }
-      if (this.#segment.phase !== 'sealed') throw new ShortWriteError('the record is missing from the file');
       // A record after a seal is void, so append it to the next segment.
-      this.#catchUp();
+      if (this.#segment.phase !== 'sealed') throw new ShortWriteError('the record is missing from the file');
     }
   }
 
@@ -133,7 +131,7 @@ export class FileLog<State, Result = void> implements Log<State> {
       this.#read();
       const { phase, file } = this.#segment;
       if (phase === 'open') return;
-      if (phase === 'sealed') this.#beginNext(file.number + 1);
+      if (phase === 'sealed') this.#beginNext();
       // The segment before it has the state, unless other processes have rotated twice meanwhile and removed it.
       else this.#use(this.#segments.open(file.number - 1) ?? this.#segments.openNewest());
     }
@@ -141,19 +139,22 @@ export class FileLog<State, Result = void> implements Log<State> {
   }
 
   // Continues in the next segment, or in a later one, and writes the snapshot if it is missing.
-  #beginNext(number: number): void {
-    this.#use(this.#segments.openNewest(number));
+  #beginNext(): void {
+    const { file } = this.#segment;
+    // Other processes may have removed the segment after two rotations, or the directory may have been replaced.
+    this.#use(this.#segments.openNewest(this.#segments.isInPlace(file) ? file.number : 0));
     this.#read();
-    const { phase, file } = this.#segment;
+    const { phase, file: next } = this.#segment;
     // The state is still that of the sealed segment, because none was read since.
-    if (phase === 'empty' && file.number === number) this.#write(snapshotFrame(this.#format.snapshot(this.#state)));
-    this.#segments.removeBefore(file.number);
+    if (phase === 'empty' && next.number === file.number + 1)
+      this.#write(snapshotFrame(this.#format.snapshot(this.#state)));
+    this.#segments.removeBefore(next.number);
   }
 
   #use(file: SegmentFile): void {
     this.#fs.closeSync(this.#segment.file.fd);
     this.#segment = unread(file);
-    if (this.#segment.phase === 'open') this.#state = this.#format.initial();
+    if (file.number === 1) this.#start();
   }
 
   // Lets a segment grow to twice its snapshot before it is sealed: otherwise, each record would rewrite a large state.
@@ -172,17 +173,22 @@ export class FileLog<State, Result = void> implements Log<State> {
 
   // Reduces the lines that were added since the last call. Returns the result of the record with the ID if it is one of them.
   #read(id?: string): { readonly result: Result } | undefined {
+    const segment = this.#segment;
+    if (segment.damage) throw segment.damage;
+    if (segment.phase === 'sealed') return undefined;
     let own: { readonly result: Result } | undefined;
-    if (this.#segment.damage) throw this.#segment.damage;
-    if (this.#segment.phase === 'sealed') return own;
     for (const text of this.#newLines()) {
       const line = parseLine(text);
       if (line?.is === 'seal') {
-        this.#segment.phase = 'sealed';
-        return own;
+        segment.phase = 'sealed';
+        break;
       }
-      const result = line && this.#reduce(line);
-      if (line?.is === 'record' && line.id === id) own = { result: result as Result };
+      if (line?.is === 'damaged') this.#reportDamage();
+      if (line?.is === 'snapshot' && segment.phase === 'empty') this.#restore(line);
+      if (line?.is === 'record' && this.#counts(line.id)) {
+        const result = this.#apply(line.record);
+        if (line.id === id) own = { result };
+      }
     }
     return own;
   }
@@ -205,31 +211,38 @@ export class FileLog<State, Result = void> implements Log<State> {
     return bytes.toString('utf8', 0, Math.max(0, end)).split('\n');
   }
 
-  #reduce(line: Exclude<Line, { readonly is: 'seal' }>): Result | undefined {
-    const segment = this.#segment;
-    if (line.is === 'damaged') return this.#unknownRecord();
-    // Another process wrote the same snapshot.
-    if (line.is === 'snapshot' && segment.phase !== 'empty') return undefined;
-    if (segment.phase === 'empty') this.#state = this.#format.initial();
-    segment.phase = 'open';
-    if (line.is === 'record') return this.#apply(line.record);
-    segment.snapshotSize = line.size;
-    for (const record of line.records) this.#apply(record);
-    return undefined;
+  #restore({ records, size }: { readonly records: readonly string[]; readonly size: number }): void {
+    this.#start();
+    this.#segment.snapshotSize = size;
+    for (const record of records) this.#apply(record);
   }
 
-  #apply(record: string): Result | undefined {
-    return this.#format.apply(this.#state, record) ?? this.#unknownRecord();
+  // A record before the snapshot is void.
+  #counts(id: string): boolean {
+    if (this.#segment.phase === 'empty' && id === OLD_SNAPSHOT_ID) this.#start();
+    return this.#segment.phase === 'open';
   }
 
-  // Ignores a damaged or unknown record or, with `strict`, fails now and at every later use.
-  #unknownRecord(): undefined {
+  #start(): void {
+    this.#segment.phase = 'open';
+    this.#state = this.#format.initial();
+  }
+
+  #apply(record: string): Result {
+    const result = this.#format.apply(this.#state, record);
+    if (result === undefined) this.#reportDamage();
+    return result;
+  }
+
+  // Damaged and unknown records are ignored or, with `strict`, an error now and at every later use.
+  #reportDamage(): void {
     if (!this.#options.strict) return;
     this.#segment.damage = this.#segments.error('is damaged', this.#segment.file.number);
     throw this.#segment.damage;
   }
 }
 
+// The first segment begins without a snapshot.
 function unread(file: SegmentFile): OpenSegment {
   const phase = file.number === 1 ? 'open' : 'empty';
   return { file, phase, offset: 0, partialLine: Buffer.alloc(0), snapshotSize: 0, damage: undefined };

@@ -3,7 +3,7 @@
 // A log file consists of these lines:
 //   ~                          the guard before each write: it ends a torn line and makes that line void
 //   ID CHECKSUM RECORD .       a record; its writer recognizes it by the ID
-//   #snapshot CHECKSUM JSON .  the state at the beginning of a segment: an array of records
+//   #snapshot CHECKSUM JSON .  the state at the beginning of a segment, as an array of records: all lines before it are void
 //   #seal .                    the end of a segment: all lines after it are void
 import { crc32 } from 'node:zlib';
 import { tryParseJson } from './log.ts';
@@ -20,8 +20,10 @@ const GUARD = '~';
 // Ends every line but the guard; a line without it is torn.
 const SUFFIX = ' .';
 const SNAPSHOT_ID = '#snapshot';
-/** Each of these texts begins a file of a log; version 1.0 began later segments with a record of the ID 0. */
-export const FILE_STARTS: readonly string[] = [`${GUARD}\n`, `${GUARD}${GUARD}`, '0 '];
+/** The ID of the records with which version 1.0 began a segment, instead of a snapshot. */
+export const OLD_SNAPSHOT_ID = '0';
+/** A file of a log begins with one of these texts. */
+export const FILE_STARTS: readonly string[] = [`${GUARD}\n`, `${GUARD}${GUARD}`, `${OLD_SNAPSHOT_ID} `];
 
 /** @param record a single line */
 export function withChecksum(record: string): string {

@@ -42,20 +42,21 @@ export class Segments {
   }
 
   /**
-   * Opens the newest segment; creates segment `first` if there is none from that number on.
+   * Opens the newest segment; creates the one after segment `after` if that is the newest, or the first if there is none.
    * @throws PetstoreError `storage` unless the file is this user's regular file and, with `strict`, a log
    */
-  openNewest(first = 1): SegmentFile {
+  openNewest(after = 0): SegmentFile {
     mkdirp(this.#dir);
     for (let tries = 0; tries < TRIES; tries++) {
       const newest = this.#newest();
-      const number = Math.max(newest, first);
+      // A lower number than `after` belongs to another log, which has replaced this one.
+      const number = newest === after ? after + 1 : newest || 1;
       const file = this.open(number, number > newest ? O_CREAT : 0);
       // Other processes may have created later segments, and removed this one, before it was opened.
       if (file && this.#newest() === number) return file;
       if (file) this.#fs.closeSync(file.fd);
     }
-    throw this.error('cannot be opened', this.#newest() || first);
+    throw this.error('cannot be opened', this.#newest() || 1);
   }
 
   /** Opens a segment as `openNewest` does. Returns undefined if it was removed. */
@@ -78,7 +79,8 @@ export class Segments {
   isInPlace({ number, device, inode }: SegmentFile): boolean {
     try {
       const { dev, ino } = this.#fs.statSync(this.#path(number));
-      return dev === device && ino === inode;
+      // On Windows, Node.js may report different devices for a path and a descriptor (libuv 4698).
+      return ino === inode && (dev === device || process.platform === 'win32');
     } catch {
       return false;
     }

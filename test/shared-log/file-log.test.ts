@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { CHECK_EVERY_MS, FileLog } from '../../src/shared-log/file-log.ts';
-import { snapshotFrame, withChecksum } from '../../src/shared-log/framing.ts';
+import { recordFrame, snapshotFrame, withChecksum } from '../../src/shared-log/framing.ts';
 import type { LogFormat } from '../../src/shared-log/log.ts';
 import type { LogFs } from '../../src/shared-log/segments.ts';
 import { ShortWriteError } from '../../src/shared-log/segments.ts';
@@ -76,7 +76,8 @@ test('a snapshot that a full disk cuts short loses no record, and the state stay
   expect(() => log.append('one')).toThrow(ShortWriteError);
   expect(log.cached()).toEqual(['one']);
   full = false;
-  for (const each of [log, open(dir)]) expect(each.refresh()).toEqual(['one']);
+  expect(log.append('two')).toBe(2);
+  for (const each of [log, open(dir)]) expect(each.refresh()).toEqual(['one', 'two']);
 });
 
 const sealed = (dir: string, ...records: string[]): void => {
@@ -98,6 +99,30 @@ test.each([
   const [log, other] = [open(dir), open(dir)];
   expect(log.append('three')).toBe(3);
   for (const each of [log, other, open(dir)]) expect(each.refresh()).toEqual(['one', 'two', 'three']);
+});
+
+test('a record before the snapshot of its segment is void', () => {
+  const dir = tempDir();
+  sealed(dir, 'one');
+  fs.writeFileSync(join(dir, 'led.2.log'), recordFrame('5f', 'void'));
+  for (const each of [open(dir), open(dir)]) expect(each.refresh()).toEqual(['one']);
+});
+
+test('a log whose directory was replaced during a rotation joins the new log in its place', () => {
+  const dir = join(tempDir(), 'logs');
+  let replaced = false;
+  const replacing = withWrite((fd, bytes, from, count) => {
+    const written = realWrite(fd, bytes, from, count);
+    if (!bytes.toString().includes('#seal')) return written;
+    replaced = true;
+    fs.renameSync(dir, `${dir}.old`);
+    open(dir).append('of another');
+    return written;
+  });
+  const log = open(dir, 300, { fs: replacing });
+  while (!replaced) log.append('old');
+  log.append('new');
+  for (const each of [log, open(dir)]) expect(each.refresh()).toEqual(['of another', 'new']);
 });
 
 test('of two snapshots in one segment, the first counts', () => {
