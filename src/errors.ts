@@ -3,9 +3,9 @@ import { getSystemErrorMap } from 'node:util';
 import type { ErrorKind } from './error-kind.ts';
 import { escapeControls } from './text/escape.ts';
 
-/** @internal An error in an input file; `row` counts data rows from 1. */
+/** @internal An error in the input of an import; `row` counts data rows from 1. A row of a JSON array or a program has no line. */
 export interface Problem {
-  readonly line: number;
+  readonly line?: number | undefined;
   readonly row?: number | undefined;
   readonly message: string;
 }

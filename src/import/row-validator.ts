@@ -1,4 +1,4 @@
-// Collects the rows and problems of a file, so that one run reports all problems.
+// Checks the rows of a file or a program, and collects all problems, so that one error reports them.
 import type { NewCategory } from '../api/types.ts';
 import { newCategoryProblem } from '../api/types.ts';
 import type { Problem, Reason } from '../errors.ts';
@@ -12,128 +12,112 @@ const KNOWN_FIELDS = new Set(['id', 'name', 'description']);
 const MAX_ROWS = 500_000;
 /** The number of problems in a message; `problems` has all of them. */
 const SHOWN = 20;
-const CORRECT = 'correct the file and run the same command again';
 
-/** The options for reading a file. */
-export interface RowOptions {
-  readonly delimiter?: string | undefined;
-  readonly encoding?: string | undefined;
-  /** For example `name=Species`. */
-  readonly map?: readonly string[] | undefined;
+/** A valid row; `line` is that on which it begins, undefined in a JSON array and in a program. */
+export type InputRow = NewCategory & { readonly line?: number | undefined };
+
+interface ValidatorOptions {
+  /** Names the input in messages. */
+  readonly label: string;
+  /** The hint of invalid rows. */
+  readonly hint: string;
   readonly ignoreExtra: boolean;
 }
 
-/** A row of a file, with the line on which it begins. */
-export type FileRow = NewCategory & { readonly line: number };
-
-/** A valid row as it was read: many exporters write null for a missing value. */
-interface NullableCategory {
-  readonly name: string;
-  readonly description?: string | null;
-}
-
-/** Collects valid rows and problems; each problem names the line on which its row begins. */
 export class RowValidator {
-  readonly rows: FileRow[] = [];
-  readonly options: RowOptions;
-  readonly #label: string;
+  readonly #rows: InputRow[] = [];
   readonly #problems: Problem[] = [];
+  readonly #options: ValidatorOptions;
   /** The number of problems that ignoring other fields would avoid. */
   #extras = 0;
-  /** The first row with each name. */
-  readonly #firsts = new Map<string, FileRow>();
+  /** The first row with each name, and where it is. */
+  readonly #firsts = new Map<string, { readonly description: string; readonly where: string }>();
 
-  /** @param label names the file in messages */
-  constructor(label: string, options: RowOptions) {
-    this.#label = label;
-    this.options = options;
+  constructor(options: ValidatorOptions) {
+    this.#options = options;
   }
 
-  /** The number of rows read so far, invalid ones included. */
-  get count(): number {
-    return this.rows.length + this.#problems.length;
-  }
-
-  addJson(source: string, line: number): void {
-    let value: unknown;
-    try {
-      value = JSON.parse(source);
-    } catch {
-      // Replace the parser's message, which quotes the file.
-      this.addInvalid('not valid JSON', line);
-      return;
-    }
-    this.add(value, line);
-  }
-
-  add(value: unknown, line: number): void {
+  add(value: unknown, line?: number): void {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       this.addInvalid('expected an object with "name"', line);
       return;
     }
-    const extra = this.options.ignoreExtra ? undefined : Object.keys(value).find((field) => !KNOWN_FIELDS.has(field));
+    const { ignoreExtra } = this.#options;
+    const extra = ignoreExtra ? undefined : Object.keys(value).find((field) => !KNOWN_FIELDS.has(field));
     const unknown = extra === undefined ? undefined : `unknown field ${quoted(extra)}`;
     const { name, description } = value as Readonly<Record<string, unknown>>;
     const problem = newCategoryProblem(name, description);
     // The unknown field may be the misspelled name.
     if (problem) this.addInvalid(unknown && name === undefined ? `${problem}; ${unknown}` : problem, line);
     else if (unknown) this.addExtra(unknown, line);
-    else this.#addValid(value as NullableCategory, line);
+    // Many exporters write null for a missing description.
+    else this.#addValid(name as string, (description ?? undefined) as string | undefined, line);
   }
 
-  #addValid({ name, description }: NullableCategory, line: number): void {
+  #addValid(name: string, description: string | undefined, line: number | undefined): void {
     const first = this.#firsts.get(name);
-    if (first && (first.description ?? '') !== (description ?? '')) {
-      const there = first.line === line ? 'in an earlier row' : `on line ${first.line}`;
-      this.addInvalid(`${quoted(name)} has a different description ${there}`, line);
+    if (first && first.description !== (description ?? '')) {
+      this.addInvalid(`${quoted(name)} has a different description ${first.where}`, line);
       return;
     }
-    const row = description == null ? { name, line } : { name, description, line };
-    this.#checkCount();
-    if (!first) this.#firsts.set(name, row);
-    this.rows.push(row);
+    const row = this.#nextRow();
+    const where = line === undefined ? `in row ${row}` : `on line ${line}`;
+    if (!first) this.#firsts.set(name, { description: description ?? '', where });
+    this.#rows.push({ name, ...(description !== undefined && { description }), line });
   }
 
-  addInvalid(message: string, line: number): void {
-    this.#checkCount();
-    this.#problems.push({ line, row: this.count + 1, message: escapeControls(message) });
-  }
-
-  #checkCount(): void {
-    if (this.count < MAX_ROWS) return;
-    throw unusableError(this.#label, `has more than ${formatNumber(MAX_ROWS)} rows`, 'split it into smaller files');
+  addInvalid(message: string, line?: number): void {
+    this.#problems.push({ line, row: this.#nextRow(), message: escapeControls(message) });
   }
 
   /** Adds an invalid row that is valid if other fields are ignored. */
-  addExtra(message: string, line: number): void {
+  addExtra(message: string, line?: number): void {
     this.#extras++;
     this.addInvalid(message, line);
   }
 
-  /** @returns the error to throw if the rest of the file cannot be read */
-  fatalError(message: string, line: number, hint = CORRECT): PetstoreError {
+  #nextRow(): number {
+    const count = this.#rows.length + this.#problems.length;
+    if (count < MAX_ROWS) return count + 1;
+    throw unusableError(
+      this.#options.label,
+      `has more than ${formatNumber(MAX_ROWS)} rows`,
+      'split it into smaller files',
+    );
+  }
+
+  /** @returns the error to throw if the rest of a file cannot be read */
+  fatalError(message: string, line: number, hint = this.#options.hint): PetstoreError {
     this.#problems.push({ line, message: escapeControls(message) });
     return this.#error(hint);
   }
 
-  /** @throws PetstoreError `usage` with all problems, if there are any */
-  check(): void {
+  /**
+   * @returns the rows
+   * @throws PetstoreError `usage` with all problems, if there are any
+   */
+  check(): readonly InputRow[] {
     const count = this.#problems.length;
-    if (count > 0) throw this.#error(CORRECT, this.#extras === count ? { is: 'extra_fields', count } : undefined);
+    if (count === 0) return this.#rows;
+    throw this.#error(this.#options.hint, this.#extras === count ? { is: 'extra_fields', count } : undefined);
   }
 
   #error(hint: string, reason?: Reason): PetstoreError {
+    const { label } = this.#options;
     const problems = this.#problems;
-    const lines = problems
-      .slice(0, SHOWN)
-      .map(({ line, row, message }) => `line ${line}${row === undefined ? '' : ` (row ${row})`}: ${message}`);
+    const lines = problems.slice(0, SHOWN).map((problem) => `${placeOf(problem)}: ${problem.message}`);
     if (problems.length > SHOWN) lines.push(`and ${formatCount(problems.length - SHOWN, 'other problem')}`);
     const message =
       problems.length === 1
-        ? `${this.#label}, ${lines[0]}`
-        : [`${this.#label} has ${formatCount(problems.length, 'problem')}`, ...lines].join('\n  ');
+        ? `${label}, ${lines[0]}`
+        : [`${label} has ${formatCount(problems.length, 'problem')}`, ...lines].join('\n  ');
     return new PetstoreError('usage', message, { hint, reason, problems });
   }
+}
+
+function placeOf({ line, row }: Problem): string {
+  if (line === undefined) return `row ${row}`;
+  return row === undefined ? `line ${line}` : `line ${line} (row ${row})`;
 }
 
 /** @param label the unusable input, for example `stdin` */

@@ -1,22 +1,22 @@
 // Rows from CSV and TSV (RFC 4180): a header with `name` and optionally `description`, in any case and order.
 import { CsvError, parse } from 'csv-parse/sync';
 import type { PetstoreError } from '../../errors.ts';
-import type { RowOptions, RowValidator } from '../../import/row-validator.ts';
+import type { RowValidator } from '../../import/row-validator.ts';
 import { unusableError } from '../../import/row-validator.ts';
 import { invalidValueError } from '../../settings/check-options.ts';
-import { closestMatch } from '../../text/did-you-mean.ts';
 import { quoted } from '../../text/format.ts';
 import { ignoreExtraHint } from '../hints.ts';
 
 const MOST_NAMED = 20;
-/** Words of the usual headings, by which a first line is recognized as a header. */
-const USUAL: readonly RegExp[] = [
-  /^(?:#|id|nr|no|number|key|code|date|status|colou?r)$/i,
-  /^(?:\p{L}*name|nom|nombre|nome|titles?|titel|labels?)$/iu,
-  /^(?:categor|kategor|desc|beschreib|bezeichn|text|note|comment|info|detail)/i,
-  /^(?:species|breeds?|animals?|tiere?|pets?|kinds?|types?|typ|art)$/i,
-];
-const DESCRIPTION = /^(?:desc|beschreib|bezeichn|text|note|comment|info|detail)/i;
+const ADD_HEADER = 'add a header line with a column "name", or use --map name=COLUMN';
+
+/** The options for reading CSV and TSV. */
+export interface DelimitedOptions {
+  readonly delimiter?: string | undefined;
+  /** For example `name=Species`. */
+  readonly map?: readonly string[] | undefined;
+  readonly ignoreExtra: boolean;
+}
 
 type Field = 'name' | 'description';
 type Cells = readonly (string | undefined)[];
@@ -32,13 +32,18 @@ interface Header {
  * @param usual the delimiter of the format, which `--delimiter` overrides; undefined if it must be detected
  * @throws PetstoreError `usage` if the header is wrong or quotes do not match
  */
-export function readDelimited(source: string, usual: string | undefined, validator: RowValidator): void {
+export function readDelimited(
+  source: string,
+  usual: string | undefined,
+  options: DelimitedOptions,
+  validator: RowValidator,
+): void {
   // Excel reads the delimiter from such a first line. An empty line replaces it, so that the other lines keep their numbers.
   const [separatorLine = '', separator] = /^"?sep=(.)"?\r?\n/i.exec(source) ?? [];
   const text = separator === undefined ? source : `\n${source.slice(separatorLine.length)}`;
   // `""` is an empty description, and an empty cell a missing one.
   const hasEmptyText = text.includes('""');
-  const delimiter = parseDelimiter(validator.options.delimiter) ?? usual ?? separator ?? detectDelimiter(text);
+  const delimiter = parseDelimiter(options.delimiter) ?? usual ?? separator ?? detectDelimiter(text);
   let header: Header | undefined;
   /** The last line of the last record. */
   let lastLine = 0;
@@ -46,7 +51,7 @@ export function readDelimited(source: string, usual: string | undefined, validat
     parse(text, {
       delimiter,
       // Old Macintosh files end lines with a lone CR.
-      record_delimiter: text.includes('\n') ? ['\r\n', '\n'] : '\r',
+      record_delimiter: ['\r\n', '\n', '\r'],
       relax_column_count: true,
       skip_empty_lines: true,
       // Cast only if needed: casting takes five times as long as the rest.
@@ -55,47 +60,26 @@ export function readDelimited(source: string, usual: string | undefined, validat
         lastLine = lines;
         const cells = hasEmptyText ? values : values.map((value) => value || undefined);
         const line = firstLine(cells, lastLine);
-        if (header) addRecord(cells, line, header, validator);
-        else header = readHeader(cells, line, validator);
+        if (header) addRecord(cells, line, header, options, validator);
+        else header = readHeader(cells, line, options, validator);
         return null;
       },
     });
   } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    const failedLine = Number(error['lines'] ?? 1);
-    const record = text.split('\n').slice(lastLine, failedLine).join('\n');
-    const openedLine = lastLine + openingLine(record, delimiter);
-    throw quoteError(error.code, openedLine, failedLine, validator);
+    if (error instanceof CsvError) throw quoteError(error, lastLine + 1, validator);
+    throw error;
   }
 }
 
-/** Replaces the parser's messages, which quote the file, and names the line of the mistake: that of the opening quote. */
-function quoteError(code: string, openedLine: number, failedLine: number, validator: RowValidator): PetstoreError {
-  if (code === 'INVALID_OPENING_QUOTE')
-    return validator.fatalError(
-      'quote inside an unquoted field (quote the field, and write "" for the quote)',
-      failedLine,
-    );
-  if (code === 'CSV_QUOTE_NOT_CLOSED') return validator.fatalError('missing closing quote', openedLine);
-  const message =
-    openedLine < failedLine
-      ? `missing closing quote, or text after the quote on line ${failedLine}`
-      : 'text after closing quote (write "" for a quote inside a field)';
-  return validator.fatalError(message, openedLine);
-}
-
-// Returns the line, from 1, of the opening quote of the first field whose closing quote is missing or precedes other text.
-function openingLine(text: string, delimiter: string): number {
-  const afterField = [delimiter, '\r', '\n'];
-  let opened = -1;
-  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at + 1)) {
-    const next = text[at + 1] ?? '';
-    if (opened < 0) opened = at;
-    else if (next === '"') at++;
-    else if (afterField.includes(next)) opened = -1;
-    else break;
-  }
-  return text.slice(0, opened).split('\n').length;
+// Replaces the parser's messages, which quote the file.
+function quoteError(error: CsvError, firstLine: number, validator: RowValidator): PetstoreError {
+  const line = Number(error['lines']);
+  if (error.code === 'INVALID_OPENING_QUOTE')
+    return validator.fatalError('quote inside an unquoted field (quote the field, and write "" for the quote)', line);
+  if (error.code === 'CSV_QUOTE_NOT_CLOSED') return validator.fatalError('missing closing quote', firstLine);
+  if (line === firstLine)
+    return validator.fatalError('text after closing quote (write "" for a quote inside a field)', line);
+  return validator.fatalError(`missing closing quote, or text after the quote on line ${line}`, firstLine);
 }
 
 function parseDelimiter(typed: string | undefined): string | undefined {
@@ -129,8 +113,7 @@ function firstLine(cells: Cells, lastLine: number): number {
   return cells.reduce((line, cell) => line - ((cell?.split('\n').length ?? 1) - 1), lastLine);
 }
 
-function readHeader(cells: Cells, line: number, validator: RowValidator): Header {
-  const { options } = validator;
+function readHeader(cells: Cells, line: number, options: DelimitedOptions, validator: RowValidator): Header {
   const map = parseMap(options.map);
   const columns = cells.map((cell) => cell?.trim() ?? '');
   const positionOf = (field: Field): number => {
@@ -138,58 +121,44 @@ function readHeader(cells: Cells, line: number, validator: RowValidator): Header
     const [at = -1, another] = [...columns.keys()].filter((position) => isSame(columns[position], wanted));
     if (another !== undefined) throw validator.fatalError(`duplicate column ${quoted(wanted)} in the header`, line);
     if (at >= 0 || (field === 'description' && !map.has(field))) return at;
-    const hint = map.has(field) ? 'use one of these columns for --map' : hintForHeader(columns, options);
+    const hint = map.has(field) ? 'use one of these columns for --map' : ADD_HEADER;
     throw validator.fatalError(`no column ${quoted(wanted)}; found ${list(columns)}`, line, hint);
   };
   const [name, description] = [positionOf('name'), positionOf('description')];
+  if (name === description) throw unusableError('--map', 'names one column for both fields', 'map another column');
   const isExtra = (column: string, at: number): boolean =>
     column !== '' && at !== name && at !== description && !isSame(column, 'id');
   const extra = options.ignoreExtra ? [] : columns.filter(isExtra);
   if (extra.length > 0) {
     const what = extra.length === 1 ? 'column' : 'columns';
-    const isText = description < 0 && extra.some((column) => DESCRIPTION.test(column));
-    const hint = isText ? mapHint('description') : ignoreExtraHint(extra.length);
-    throw validator.fatalError(`unknown ${what} ${list(extra)}`, line, hint);
+    throw validator.fatalError(`unknown ${what} ${list(extra)}`, line, ignoreExtraHint(extra.length));
   }
   return { columns, name, description };
 }
 
-function hintForHeader(columns: readonly string[], { delimiter }: RowOptions): string {
-  const [only = '', ...others] = columns;
-  if (others.length === 0 && delimiter) return 'check --delimiter, or omit it to detect the delimiter';
-  if (others.length === 0 && /name\b.*\W|\W.*\bname/i.test(only)) return 'use --delimiter to set the field separator';
-  const misspelled = columns.find((column) => /^\w+$/.test(column) && closestMatch('name', [column.toLowerCase()]));
-  if (misspelled) return `use --map name=${misspelled}`;
-  if (columns.some(isUsual)) return mapHint('name');
-  return 'does the file have a header line? If not, add one with a column "name"';
-}
-
-function mapHint(field: Field): string {
-  return `choose the column with --map ${field}=COLUMN`;
-}
-
-function isUsual(column: string): boolean {
-  const words = column.split(/[\s_-]+/);
-  return words.length <= 3 && words.some((word) => USUAL.some((usual) => usual.test(word)));
-}
-
 function list(columns: readonly string[]): string {
   const named = columns.filter((column) => column !== '');
-  return named.slice(0, MOST_NAMED).map(quoted).join(', ');
+  return named.slice(0, MOST_NAMED).map(quoted).join(', ') || 'no names';
 }
 
 function isSame(column: string | undefined, name: string): boolean {
   return column?.toLowerCase() === name.toLowerCase();
 }
 
-function addRecord(cells: Cells, line: number, header: Header, validator: RowValidator): void {
+function addRecord(
+  cells: Cells,
+  line: number,
+  header: Header,
+  options: DelimitedOptions,
+  validator: RowValidator,
+): void {
   const { columns, name, description } = header;
   // Skip the rows of empty cells that spreadsheets write.
   if (columns.length > 1 && cells.every((cell) => !cell)) return;
   if (cells.length !== columns.length) {
     const count = cells.length === 1 ? '1 field' : `${cells.length} fields`;
     validator.addInvalid(`the row has ${count}, but the header has ${columns.length}`, line);
-  } else if (!validator.options.ignoreExtra && cells.some((cell, at) => cell && columns[at] === '')) {
+  } else if (!options.ignoreExtra && cells.some((cell, at) => cell && columns[at] === '')) {
     validator.addExtra('the row has a value in a column without a name', line);
   } else validator.add({ name: cells[name] ?? '', description: cells[description] }, line);
 }

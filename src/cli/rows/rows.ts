@@ -3,15 +3,22 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { extname, isAbsolute, join } from 'node:path';
 import { PetstoreError, systemReason } from '../../errors.ts';
-import type { FileRow, RowOptions } from '../../import/row-validator.ts';
+import type { InputRow } from '../../import/row-validator.ts';
 import { RowValidator, unusableError } from '../../import/row-validator.ts';
 import { escapeControls } from '../../text/escape.ts';
 import type { Input } from '../context.ts';
+import type { DelimitedOptions } from './csv-rows.ts';
 import type { InputFile } from './decode-text.ts';
 import { decodeText } from './decode-text.ts';
 
 /** The largest input, in bytes; at 100,000 requests a day, a larger one would take weeks. */
 const MAX_BYTES = 64 * 1024 * 1024;
+/** The options for reading a file. */
+export interface RowOptions extends DelimitedOptions {
+  readonly encoding?: string | undefined;
+  readonly ignoreExtra: boolean;
+}
+
 const KNOWN_EXTENSIONS = ['.json', '.ndjson', '.jsonl', '.csv', '.tsv'];
 
 /**
@@ -60,25 +67,27 @@ async function openFile(
 }
 
 /** @throws PetstoreError `usage` with every invalid row in `problems` */
-export async function readRows(file: InputFile, options: RowOptions): Promise<readonly FileRow[]> {
-  const validator = new RowValidator(file.label, options);
-  const text = decodeText(file, validator);
+export async function readRows(file: InputFile, options: RowOptions): Promise<readonly InputRow[]> {
+  const { label, extension } = file;
+  const hint = 'correct the file and run the same command again';
+  const validator = new RowValidator({ label, hint, ignoreExtra: options.ignoreExtra });
+  const text = decodeText(file, options.encoding, validator);
   // `[]` or a header alone is an empty list, but an empty file is an error: a command before the pipe may have failed.
   const [start] = text.trimStart();
   if (start === undefined) {
-    const writer = file.label === 'stdin' ? 'command that writes to stdin' : 'program that wrote the file';
-    throw unusableError(file.label, 'is empty', `check the ${writer}`);
+    const writer =
+      label === 'stdin' ? 'check the command that writes to stdin' : 'pass a file with a header line and rows';
+    throw unusableError(label, 'is empty', writer);
   }
-  const format = KNOWN_EXTENSIONS.includes(file.extension) ? file.extension.slice(1) : detectFormat(start);
+  const format = KNOWN_EXTENSIONS.includes(extension) ? extension.slice(1) : detectFormat(start);
   if (format === 'csv' || format === 'tsv') {
     const { readDelimited } = await import('./csv-rows.ts');
-    readDelimited(text, format === 'tsv' ? '\t' : undefined, validator);
+    readDelimited(text, format === 'tsv' ? '\t' : undefined, options, validator);
   } else if (options.map) throw unusableError('--map', 'requires a CSV or TSV file', 'rename the fields in the file');
   else if (options.delimiter) throw unusableError('--delimiter', 'cannot be used with a JSON file', 'omit --delimiter');
-  else if (format === 'json') readJsonArray(text, validator);
+  else if (format === 'json') readJsonArray(text, label, validator);
   else readNdjson(text, validator);
-  validator.check();
-  return validator.rows;
+  return validator.check();
 }
 
 function detectFormat(start: string): string {
@@ -86,45 +95,30 @@ function detectFormat(start: string): string {
   return start === '{' ? 'ndjson' : 'csv';
 }
 
+function readJsonArray(text: string, label: string, validator: RowValidator): void {
+  const value = tryParseJson(text);
+  if (value === undefined) throw unusableError(label, 'is not valid JSON', 'correct the file');
+  if (!Array.isArray(value))
+    throw unusableError(label, 'is not a JSON array', 'write the rows as [{"name": "dog"}, …]');
+  for (const row of value) validator.add(row);
+}
+
 function readNdjson(text: string, validator: RowValidator): void {
   for (const [at, line] of text.split('\n').entries()) {
     // One error instead of one for each line of an indented object.
     if (line.trim() === '{') throw validator.fatalError('expected an array of objects, or one object per line', at + 1);
-    if (line.trim() !== '') validator.addJson(line, at + 1);
+    if (line.trim() === '') continue;
+    const value = tryParseJson(line);
+    if (value === undefined) validator.addInvalid('not valid JSON', at + 1);
+    else validator.add(value, at + 1);
   }
 }
 
-// Splits the array into its elements, so that errors have line numbers; JSON.parse checks the elements.
-function readJsonArray(text: string, validator: RowValidator): void {
-  // The start of the current element, and the line of its first character (0 until it is found).
-  let from = text.length - text.trimStart().length + 1;
-  let firstLine = 0;
-  let line = text.slice(0, from).split('\n').length;
-  if (text[from - 1] !== '[') throw validator.fatalError('expected an array of objects, [{"name": …}, …]', line);
-  let depth = 1;
-  let inString = false;
-  for (let at = from; at < text.length; at++) {
-    const char = text[at] as string;
-    if (char === '\n') line++;
-    if (inString) {
-      if (char === '\\') at++;
-      else if (char === '"') inString = false;
-    } else if (' \n\r\t'.includes(char)) {
-    } else if (depth === 0) {
-      throw validator.fatalError('unexpected text after the array', line);
-    } else if (depth === 1 && (char === ',' || char === ']')) {
-      if (firstLine > 0) validator.addJson(text.slice(from, at), firstLine);
-      else if (char === ',' || validator.count > 0) throw validator.fatalError('not valid JSON (trailing comma)', line);
-      if (char === ']') depth = 0;
-      from = at + 1;
-      firstLine = 0;
-    } else {
-      firstLine ||= line;
-      if (char === '"') inString = true;
-      else if (char === '{' || char === '[') depth++;
-      // An unmatched bracket stays at depth 1 and leaves JSON.parse an element that it rejects.
-      else if ((char === '}' || char === ']') && depth > 1) depth--;
-    }
+// The parser's message quotes the file.
+function tryParseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
-  if (depth > 0) throw validator.fatalError('unexpected end of file (missing "]")', line);
 }

@@ -1,16 +1,17 @@
 // The warnings of an import about names in its file and existing categories.
 import type { NewCategory } from '../../../api/types.ts';
-import type { FileRow } from '../../../import/row-validator.ts';
+import type { InputRow } from '../../../import/row-validator.ts';
 import { formatNumber, quoted } from '../../../text/format.ts';
 
 const MOST_NAMED = 3;
 
 /** A warning about rows that repeat the name of an earlier one. */
-export function repeatedNamesWarning(rows: readonly FileRow[]): string | undefined {
+export function repeatedNamesWarning(rows: readonly InputRow[]): string | undefined {
   const seen = new Set<string>();
   const repeats: string[] = [];
-  for (const { name, line } of rows) {
-    if (seen.has(name)) repeats.push(`line ${line} ${quoted(name)}`);
+  for (const [at, { name, line }] of rows.entries()) {
+    const place = line === undefined ? `row ${at + 1}` : `line ${line}`;
+    if (seen.has(name)) repeats.push(`${place} ${quoted(name)}`);
     seen.add(name);
   }
   if (repeats.length === 0) return undefined;

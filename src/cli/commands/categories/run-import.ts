@@ -6,12 +6,12 @@ import { importCategories, pauseOf } from '../../../import/import-categories.ts'
 import { fetchFirstList } from '../../../import/list.ts';
 import type { ImportDocument } from '../../../import/results.ts';
 import { ImportResults } from '../../../import/results.ts';
-import type { RowOptions } from '../../../import/row-validator.ts';
 import type { ProcessRef } from '../../../shared-log/process-liveness.ts';
 import { escapeControls } from '../../../text/escape.ts';
 import { formatCount } from '../../../text/format.ts';
 import type { Redactor } from '../../../text/redact.ts';
 import type { Action } from '../../command.ts';
+import type { RowOptions } from '../../rows/rows.ts';
 import { readInputFile, readRows } from '../../rows/rows.ts';
 import type { Session } from '../../session.ts';
 import { formatEstimate, progressLineFormatter } from './import-progress.ts';

@@ -21,7 +21,7 @@ test.each<[string, string | undefined]>([
     'name,description\nfox,Vulpes\n"a\nb",""\nfox,Vulpes\nfox,Vulpes\n"a\nb",\nfox,Vulpes\n',
     '4 rows repeat a name and are skipped: line 5 "fox", line 6 "fox", line 7 "a\nb", and 1 more',
   ],
-  ['[{"name":"fox"},\n\n{"name":"cat"}, {"name":"fox"\n}]', '1 row repeats a name and is skipped: line 3 "fox"'],
+  ['[{"name":"fox"},\n\n{"name":"cat"}, {"name":"fox"\n}]', '1 row repeats a name and is skipped: row 3 "fox"'],
   ['{"name":"fox"}\n{"name":"cat"}', undefined],
 ])('rows of %j that repeat a name are reported with their lines, if there are any', async (content, warning) => {
   const rows = await readRows({ label: 'it', extension: '', bytes: Buffer.from(content) }, { ignoreExtra: false });
