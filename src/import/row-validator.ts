@@ -120,6 +120,19 @@ function placeOf({ line, row }: Problem): string {
   return row === undefined ? `line ${line}` : `line ${line} (row ${row})`;
 }
 
+/**
+ * Checks the rows of a program by the rules of a file.
+ * @throws PetstoreError `usage`, with all invalid rows in `problems`; errors of the iterable unchanged
+ */
+export async function checkRows(rows: Iterable<unknown> | AsyncIterable<unknown>): Promise<readonly NewCategory[]> {
+  const isIterable =
+    typeof rows === 'object' && rows !== null && (Symbol.iterator in rows || Symbol.asyncIterator in rows);
+  if (!isIterable) throw new PetstoreError('usage', 'rows must be an array or another iterable object');
+  const validator = new RowValidator({ label: 'the input', hint: 'correct the rows', ignoreExtra: false });
+  for await (const row of rows) validator.add(row);
+  return validator.check();
+}
+
 /** @param label the unusable input, for example `stdin` */
 export function unusableError(label: string, problem: string, hint: string): PetstoreError {
   return new PetstoreError('usage', `${label} ${problem}`, { hint });
