@@ -20,6 +20,8 @@ const withoutAjv = {
   resolveId: (id) => (/^ajv(?:-formats|\/dist\/2020\.js)$/.test(id) ? `\0${id}.cjs` : null),
   load: (id) => (id.startsWith('\0ajv') ? 'module.exports = {};' : null),
 };
+// Newer built-in modules have only names with `node:`, for example `node:sqlite`.
+const builtins = builtinModules.filter((name) => !name.startsWith('node:'));
 // Built-in modules that packages require are imported instead, and the neutral platform has no `createRequire`: the
 // library can be bundled again, as an ES module or as CommonJS. Two requires for features that we do not use stay.
 const library = {
@@ -28,7 +30,7 @@ const library = {
   external: ['node:sqlite', 'supports-color'],
   // Only the program imports the API when it needs it.
   checks: { ineffectiveDynamicImport: false },
-  plugins: [esmExternalRequirePlugin({ external: builtinModules.flatMap((name) => [name, `node:${name}`]) })],
+  plugins: [esmExternalRequirePlugin({ external: builtins.flatMap((name) => [name, `node:${name}`]) })],
 };
 
 rmSync(outdir, { recursive: true, force: true });

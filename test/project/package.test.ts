@@ -25,7 +25,7 @@ beforeAll(async () => {
   for (const name of ['README.md', 'LICENSE', 'CHANGELOG.md']) cpSync(join(project, name), join(source, name));
   // Installs what `npm pack` would pack.
   const options = ['--install-links', '--prefix', prefix, '--offline', '--no-audit', '--no-fund'];
-  await exec('npm', ['install', '--global', '--ignore-scripts', ...options, source]);
+  await exec('npm', ['install', '--global', ...options, source]);
 });
 
 test('the package is smaller than 2 MB, has no dependencies, and contains only documents, the program, its types, licenses and SBOM', () => {
@@ -51,8 +51,8 @@ test('the package is smaller than 2 MB, has no dependencies, and contains only d
 test('package.json is packed as it is, without dependencies or install scripts', () => {
   expect(textOf('package.json')).toBe(readFileSync(join(project, 'package.json'), 'utf8'));
   const { scripts, dependencies } = JSON.parse(textOf('package.json'));
-  expect([dependencies, scripts.prepare]).toEqual([undefined, 'node build.mjs']);
-  for (const name of ['preinstall', 'install', 'postinstall', 'prepublish', 'postpack'])
+  expect([dependencies, scripts.postprepare, scripts.prepack]).toEqual([undefined, 'node build.mjs', 'node build.mjs']);
+  for (const name of ['preinstall', 'install', 'postinstall', 'prepublish', 'prepare', 'postpack'])
     expect(scripts).not.toHaveProperty(name);
 });
 
