@@ -26,8 +26,9 @@ _petstore() {
   local -a candidates
   local line
   for line in "\${(@f)$("\${words[1]}" __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
-    if [[ "$line" == :files ]]; then _files; return; fi
-    [[ -n "$line" ]] && candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+    if [[ "$line" == :files ]]; then compset -P '--*='; _files; return; fi
+    # The separator of a value and its description, if it has one, is a colon.
+    [[ -n "$line" ]] && candidates+=("\${\${line//:/\\\\:}/$'\\t'/:}")
   done
   _describe -t petstore 'petstore' candidates
 }
@@ -40,7 +41,8 @@ function __petstore_complete
   set -l current (commandline -ct)
   set -l lines ($words[1] __complete -- $words[2..-1] "$current" 2>/dev/null)
   if contains -- :files $lines
-    __fish_complete_path "$current"
+    set -l flag (string match -r '^--[^=]*=' -- $current)
+    printf "$flag%s\\n" (__fish_complete_path (string replace -- "$flag" '' "$current"))
   else if set -q lines[1]
     printf '%s\\n' $lines
   end

@@ -1,16 +1,15 @@
 // Completion: the candidates at each position of a command line, and the scripts in real shells.
-import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { suggest } from '../../../src/cli/commands/completion.ts';
 import { createProgram } from '../../../src/cli/program.ts';
 import { FORMATS } from '../../../src/cli/reference.ts';
-import { hasShell, needs } from '../../support/capabilities.ts';
+import { hasPty, needs } from '../../support/capabilities.ts';
 import { place } from '../../support/processes.ts';
 import { BIN } from '../../support/program.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { runInTerminal } from '../../support/terminal.ts';
 import { inProcess, world } from '../../support/world.ts';
 
 const root = createProgram(world([]));
@@ -51,49 +50,58 @@ test('completion reads profiles only to complete a profile', async () => {
   expect(await suggest(root, ['categories', 'g'], () => expect.unreachable())).toHaveLength(1);
 });
 
-/** The flags of each shell, and a function `tab` that prints the candidates for its arguments; `ls` stands for files. */
-const SHELLS: Readonly<Record<string, readonly [flags: string, tab: string]>> = {
-  bash: [
-    '--norc',
-    `eval "$(cat script)"; complete -p petstore | grep -q 'o default' || exit 1
-    compopt() { otherwise=false; }
-    tab() { COMP_WORDS=(petstore "$@"); COMP_CWORD=$#; otherwise=ls; _petstore
-      [[ $COMPREPLY ]] && printf '%s\\n' "\${COMPREPLY[@]}" || $otherwise; }`,
-  ],
-  zsh: [
-    '-f',
-    `autoload -Uz compinit; compinit -u -D; source ./script; [[ $_comps[petstore] == _petstore ]] || exit 1
-    _describe() { local -a all=("\${(@P)4}"); print -l -- "\${(@)all%%:*}" }; _files() { ls }
-    tab() { words=(petstore "$@"); CURRENT=$(( $# + 1 )); _petstore }`,
-  ],
-  fish: ['--no-config', 'source script; function tab; complete -C "petstore $argv"; end'],
+/** For each shell, the command line of an interactive one with the prompt `shell> ` that has read `script`. */
+const SHELLS: Readonly<Record<string, readonly string[]>> = {
+  bash: ['bash', '--noprofile', '--rcfile', 'start-bash', '-i'],
+  zsh: ['zsh', '-d', '-i'],
+  fish: ['fish', '--no-config', '--init-command', 'source start-fish'],
+};
+const START = {
+  'start-bash': `PS1='shell> '\neval "$(cat script)"\n`,
+  '.zshrc': `PS1='shell> '\nautoload -Uz compinit; compinit -u -D; source ./script\n`,
+  'start-fish': `function fish_prompt; echo -n 'shell> '; end\nsource script\n`,
 };
 
-// A space at the end begins an empty word.
+/** What is typed before Tab, and the only completion. */
 const LINES = {
-  'auth s': 'status switch',
-  'auth switch ': 'production sandbox staging',
-  'categories import ': 'animals.csv script',
-  'categories create --name ': '',
+  'auth sw': 'auth switch',
+  'auth switch stag': 'auth switch staging',
+  'categories list --format=nd': 'categories list --format=ndjson',
+  'auth status --profile=stag': 'auth status --profile=staging',
+  'categories import ani': 'categories import animals.csv',
+  'api categories --input=ani': 'api categories --input=animals.csv',
+  'sandbox --fault lost': 'sandbox --fault lost-response',
 };
 
-for (const [shell, [flags, tab]] of Object.entries(SHELLS)) {
-  const define = shell === 'bash' ? test.runIf(hasShell) : needs(shell as 'zsh' | 'fish');
-  define(`${shell} completes commands, profiles and files where they belong`, async () => {
-    const { dir, env } = place();
-    const bin = tempDir();
-    writeFileSync(join(bin, 'petstore'), `#!/bin/sh\nexec '${process.execPath}' '${BIN}' "$@"\n`, { mode: 0o755 });
-    writeFileSync(join(dir, 'script'), (await inProcess(['completion', shell])).out);
-    writeFileSync(join(dir, 'animals.csv'), '');
-    const calls = Object.keys(LINES).map((line) => `tab ${line.replace(/ $/, " ''")}; echo +`);
-    const { stdout } = await promisify(execFile)(shell, [flags, '-c', [tab, ...calls].join('\n')], {
-      env: { ...env, PATH: `${bin}:${env['PATH']}` },
-      cwd: dir,
-    });
-    const answers = stdout.replace(/\t.*/g, '').split('+\n').slice(0, -1);
-    expect(answers.map((text) => text.trim().split('\n').sort().join(' '))).toEqual(Object.values(LINES));
+/** Types each line in a shell, in which petstore prints its arguments; `\t` is Tab. */
+async function typeInShell(shell: string, lines: readonly string[]): Promise<string> {
+  const { dir, env } = place();
+  const program = `[ "$1" = __complete ] && exec '${process.execPath}' '${BIN}' "$@"\necho "ran: $*."\n`;
+  writeFileSync(join(dir, 'petstore'), `#!/bin/sh\n${program}`, { mode: 0o755 });
+  writeFileSync(join(dir, 'script'), (await inProcess(['completion', shell])).out);
+  writeFileSync(join(dir, 'animals.csv'), '');
+  for (const [name, text] of Object.entries(START)) writeFileSync(join(dir, name), text);
+  const steps = lines.flatMap((line) => [{ after: 'shell> ', send: `petstore ${line}\t\r` }, { after: 'ran: ' }]);
+  const at = { dir, env: { ...env, ZDOTDIR: dir, HOME: dir, PATH: `${dir}:${env['PATH']}` } };
+  const exit = { after: 'shell> ', send: 'exit\r' };
+  const { screen } = await runInTerminal(SHELLS[shell] ?? [], at, { columns: 200, steps: [...steps, exit] });
+  return stripVTControlCharacters(screen);
+}
+
+for (const shell of Object.keys(SHELLS)) {
+  const define = shell === 'bash' ? test.runIf(hasPty) : needs(shell as 'zsh' | 'fish');
+  define(`Tab completes commands, profiles, values and files in ${shell}`, async () => {
+    const screen = await typeInShell(shell, Object.keys(LINES));
+    const ran = [...screen.matchAll(/^ran: (.*)\.\r$/gm)].map(([, words]) => words?.trimEnd());
+    expect(ran).toEqual(Object.values(LINES));
   });
 }
+
+needs('zsh')('zsh lists values alone, and commands with their descriptions', async () => {
+  const screen = await typeInShell('zsh', ['categories list --format ', 'auth s']);
+  expect(screen).toMatch(/^csv +json +ndjson +table +tsv/m);
+  expect(screen).toMatch(/^switch +-- set the active profile/m);
+});
 
 test('the PowerShell script registers itself and completes after an empty last word', async () => {
   const { out } = await inProcess(['completion', 'powershell']);
