@@ -1,7 +1,7 @@
 // The machine formats of `categories list` are imported unchanged.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { listView } from '../../src/cli/commands/categories/list.ts';
+import { COLUMNS, listView } from '../../src/cli/commands/categories/list.ts';
 import { loadRenderer } from '../../src/cli/output/render.ts';
 import { readRows } from '../../src/cli/rows/rows.ts';
 import { world } from '../support/world.ts';
@@ -28,7 +28,7 @@ test.each(FORMATS)('a list printed as %s is read unchanged from a file and from 
   const print = await loadRenderer(listView, world([]), { format, color: false });
   await fc.assert(
     fc.asyncProperty(categories, async (listed) => {
-      const bytes = Buffer.from([...print(listed)].join(''));
+      const bytes = Buffer.from([...print({ categories: listed, columns: COLUMNS })].join(''));
       const expected = listed.map(({ id: _id, ...category }) => category);
       for (const extension of [`.${format}`, '']) {
         const rows = await readRows({ label: 'it', extension, bytes }, { ignoreExtra: false });

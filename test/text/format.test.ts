@@ -1,4 +1,5 @@
 // Durations and times, as people read and type them.
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   formatChosenDuration,
@@ -21,6 +22,24 @@ test.each([
   [51 * HOUR, '2 days 3h'],
 ])('a duration of %i ms is shown as "%s", never shorter than it is', (ms, text) => {
   expect(formatDuration(ms)).toBe(text);
+});
+
+test('a duration is never shown shorter than it is, and longer by less than its smallest unit', () => {
+  const duration = fc.oneof(fc.nat(MINUTE), fc.nat(HOUR), fc.nat(24 * HOUR), fc.nat(500 * 24 * HOUR));
+  fc.assert(
+    fc.property(duration, (ms) => {
+      const shown =
+        parseDuration(
+          formatDuration(ms)
+            .replace(/ days?/, 'd')
+            .replaceAll(' ', ''),
+        ) ?? Number.NaN;
+      const unit = ms < HOUR - 1000 ? 1000 : ms < 24 * HOUR - MINUTE ? MINUTE : HOUR;
+      expect(shown).toBeGreaterThanOrEqual(ms);
+      expect(shown).toBeLessThan(ms + unit);
+    }),
+    { numRuns: 1000 },
+  );
 });
 
 test.each([

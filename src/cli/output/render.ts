@@ -39,8 +39,10 @@ export async function loadRenderer<Data>(
     return (data) => [terminalSafeJson(records.rows(data).map(line).join(''))];
   }
   const { formatDelimited } = await import('./delimited.ts');
-  const columns = records.columns as readonly Column<unknown>[];
-  return (data) => formatDelimited(format, columns, records.rows(data), isTTY);
+  return (data) => {
+    const columns = records.columns(data) as readonly Column<unknown>[];
+    return formatDelimited(format, columns, records.rows(data), isTTY);
+  };
 }
 
 async function loadText<Data>(

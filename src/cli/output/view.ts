@@ -32,7 +32,7 @@ export interface View<Data> {
   /** Replaces `text` if stdout is not a terminal. */
   bytes?(data: Data): Uint8Array;
   /** Rows for csv, tsv and ndjson; ndjson prints the rows themselves. */
-  readonly records?: { readonly columns: readonly Column<never>[]; rows(data: Data): readonly unknown[] };
+  readonly records?: { columns(data: Data): readonly Column<never>[]; rows(data: Data): readonly unknown[] };
   /** Whether `text` shows the quota, so that no quota line follows. */
   readonly showsQuota?: true;
   /** Whether `text` uses tables: their code is loaded only then. */

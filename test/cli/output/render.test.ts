@@ -1,6 +1,7 @@
 // The output formats: none passes a control character to a terminal; test/import/round-trip.test.ts reads them back.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { formatDelimited } from '../../../src/cli/output/delimited.ts';
 import { loadRenderer } from '../../../src/cli/output/render.ts';
 import type { View } from '../../../src/cli/output/view.ts';
 import type { GlobalOptions } from '../../../src/cli/reference.ts';
@@ -15,7 +16,7 @@ const view: View<readonly Pet[]> = {
   text: (pets, { table }) => table([{ header: 'name', value: (pet: Pet) => pet.name }], pets),
   tables: true,
   records: {
-    columns: [
+    columns: () => [
       { header: 'id', value: (pet: Pet) => String(pet.id) },
       { header: 'name', value: (pet: Pet) => pet.name },
     ],
@@ -41,6 +42,20 @@ test.each([
   ['tsv', 'id\tname\n9007199254740993\tdog\u009b\n2\t犬\n'],
 ] as const)('%s in a pipe has every digit', async (format, text) => {
   expect(await shown(format)).toBe(text);
+});
+
+test.each([
+  ['a', 'a'],
+  [' a', '" a"'],
+  ['a ', '"a "'],
+  ['\u00a0a', '"\u00a0a"'],
+  ['a\u3000', '"a\u3000"'],
+  ['\ufeffa', '"\ufeffa"'],
+  ['a b', 'a b'],
+  ['', '""'],
+])('the text %j is written as %j in CSV, since readers may trim outer blanks', (text, field) => {
+  const columns = [{ header: 'name', value: (row: string) => row }];
+  expect([...formatDelimited('csv', columns, [text], false)].join('')).toBe(`name\n${field}\n`);
 });
 
 test('a table on a terminal of unknown width is not shortened', async () => {

@@ -1,6 +1,11 @@
 // `petstore categories list`: searches and sorts locally, since the service documents neither a search nor a sort.
 import { Option } from 'commander';
 import type { Category } from '../../../api/types.ts';
+import { PetstoreError } from '../../../errors.ts';
+import { invalidValueError } from '../../../settings/check-options.ts';
+import { escapeControls } from '../../../text/escape.ts';
+import { formatChoices } from '../../../text/format.ts';
+import { stringifyJson } from '../../../text/json.ts';
 import { actionHandler, PetstoreCommand, withChoices } from '../../command.ts';
 import { formatOption } from '../../global-options.ts';
 import type { Column, View } from '../../output/view.ts';
@@ -10,18 +15,25 @@ import type { Session } from '../../session.ts';
 interface ListOptions {
   readonly search?: string;
   readonly sort?: 'id' | 'name';
+  readonly columns?: readonly string[];
 }
 
-const COLUMNS: readonly Column<Category>[] = [
+interface Listing {
+  readonly categories: readonly Category[];
+  readonly columns: readonly Column<Category>[];
+}
+
+export const COLUMNS: readonly Column<Category>[] = [
   { header: 'id', value: (category) => String(category.id), align: 'right' },
   { header: 'name', value: (category) => category.name },
   { header: 'description', value: (category) => category.description },
 ];
 
-export const listView: View<readonly Category[]> = {
-  text: (categories, { table }) => (categories.length === 0 ? [] : table(COLUMNS, categories)),
+export const listView: View<Listing> = {
+  json: ({ categories }) => categories,
+  text: ({ categories, columns }, { table }) => (categories.length === 0 ? [] : table(columns, categories)),
   tables: true,
-  records: { columns: COLUMNS, rows: (categories) => categories },
+  records: { columns: ({ columns }) => columns, rows: ({ categories }) => categories },
 };
 
 export const list = (): PetstoreCommand =>
@@ -29,6 +41,7 @@ export const list = (): PetstoreCommand =>
     .alias('ls')
     .description('list all categories')
     .addOption(formatOption().default(undefined, 'table'))
+    .option('--columns <names>', 'columns of the table, csv and tsv, for example id,name', parseNames)
     .option('--search <text>', 'show only categories whose name or description contains this text (case-insensitive)')
     .addOption(
       withChoices(new Option('--sort <field>', 'sort by a field'), ['id', 'name']).default(
@@ -37,25 +50,57 @@ export const list = (): PetstoreCommand =>
       ),
     )
     .sections({
-      notes: '`petstore categories import` reads the csv, tsv, json and ndjson formats.',
+      notes: `\`petstore categories import\` reads the csv, tsv, json and ndjson formats. The columns are id, name,
+description and any other fields that the service returns.`,
       output: `a table, shortened only to fit a terminal; with --json an array of {"id", "name", "description"} with any
 other fields that the service returns.`,
       exitCodes: READ_ERRORS,
       examples: [
         'petstore categories list',
         'petstore categories list --search cat --sort name',
+        'petstore categories list --columns id,name',
         "petstore categories list --json | jq -r '.[].name'",
         'petstore categories list --format csv > categories.csv',
       ],
     })
     .action(actionHandler(async () => ({ view: listView, run: listCategories })));
 
-async function listCategories(session: Session, options: ListOptions): Promise<readonly Category[]> {
+async function listCategories(session: Session, options: ListOptions): Promise<Listing> {
+  const { format } = session.options;
+  if (options.columns && /json$/.test(format)) {
+    const message = `--columns and --format ${format} cannot be combined`;
+    throw new PetstoreError('usage', message, { hint: 'use --format csv' });
+  }
   const { listed, flaw } = await (await session.api()).categories.list();
   if (flaw) await session.warn(flaw.reason);
+  const columns = selectColumns(listed, options.columns);
   const categories = filterAndSort(listed, options);
   if (categories.length === 0) await session.notice('No categories found');
-  return categories;
+  return { categories, columns };
+}
+
+function parseNames(text: string): readonly string[] {
+  return text.split(',').map((name) => name.trim());
+}
+
+/** @throws PetstoreError `usage` for a column that neither petstore nor a category has */
+function selectColumns(categories: readonly Category[], names: readonly string[] | undefined) {
+  if (!names) return COLUMNS;
+  const extra = new Set(categories.flatMap((category) => Object.keys(category)));
+  for (const { header } of COLUMNS) extra.delete(header);
+  const known = [...COLUMNS, ...[...extra].map(extraColumn)];
+  return names.map((name) => {
+    const column = known.find(({ header }) => header === name);
+    if (column) return column;
+    const choices = formatChoices(known.map(({ header }) => escapeControls(header)));
+    throw invalidValueError(name, '--columns', `use ${choices}`, 'column');
+  });
+}
+
+// A field that the service may add later.
+function extraColumn(name: string): Column<Category> {
+  const text = (value: unknown): string => (typeof value === 'string' ? value : stringifyJson(value));
+  return { header: name, value: (category) => (category[name] == null ? undefined : text(category[name])) };
 }
 
 /** Returns a new array, or the given one if there is nothing to do. */
