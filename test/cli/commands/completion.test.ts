@@ -39,7 +39,7 @@ test.each([
   ['help auth s', ['status', 'switch']],
   ['completion ', ['bash', 'zsh', 'fish', 'powershell']],
   ['unknown ', []],
-  ['categories list --', ['--format', '--search', '--sort', ...GLOBAL_OPTIONS, '--help']],
+  ['categories list --', ['--format', '--columns', '--search', '--sort', ...GLOBAL_OPTIONS, '--help']],
   ['categories list -- ', []],
 ])('petstore %s<Tab> offers %j', async (line, offered) => {
   const candidates = await suggest(root, line.split(' '), async () => PROFILES);
