@@ -34,7 +34,7 @@ test.each([
   ['petstore.js --version', []],
   ['petstore.js --help', ['commander']],
   ['petstore.js categories list --json', ['commander', 'undici', 'conf']],
-  ['client.mjs', ['undici']],
+  ['client.mjs', []],
   ['sandbox.mjs', ['the sandbox']],
 ])('%s loads only the packages %j', async (line, expected) => {
   const { url } = await serving(() => ({ body: [{ id: 1, name: 'dog' }] }));

@@ -1,12 +1,12 @@
-// Short worlds with many faults; more with `npm run bench -- simulate --worlds 5000` (docs/simulation.md).
+// Short worlds with many faults; a workflow runs 300 each night, and `npm run bench -- simulate` more (docs/simulation.md).
 import { beforeAll, expect, test } from 'vitest';
 import { tempDir } from '../support/temp-dir.ts';
 import { KINDS } from './faults.ts';
 import type { Simulator } from './simulator.ts';
 import { loadSimulator } from './simulator.ts';
 
-/** Of the defects planted in `src/shared-log`, 97 and 180 detect two that 1 to 78 do not: drafts read as segments, stale streams. */
-const SEEDS = [...Array.from({ length: 78 }, (_, at) => at + 1), 97, 180];
+/** 46 injects an error before a create; 97 and 180 detected planted defects of the log that 1 to 78 did not. */
+const SEEDS = [...Array.from({ length: 31 }, (_, at) => at + 1), 46, 97, 180];
 
 let simulator: Simulator;
 
@@ -14,10 +14,10 @@ beforeAll(async () => {
   simulator = await loadSimulator(tempDir());
 });
 
-test('no invariant is violated in 80 short worlds, into which each kind of fault is injected', async () => {
+test('no invariant is violated in 34 short worlds, into which each kind of fault is injected', async () => {
   const { found, commands, injected } = await simulator.runWorlds(SEEDS);
   expect(found).toEqual([]);
-  expect(commands).toBeGreaterThan(500);
+  expect(commands).toBeGreaterThan(200);
   expect(new Set(Object.keys(injected))).toEqual(KINDS);
   // Ends only a hang: the time depends on the load of the machine.
 }, 900_000);
