@@ -45,7 +45,7 @@ export function machinePlaces(options: MachineOptions): readonly LedgerPlace[] {
     stateServer: null,
     open() {
       if (directory === undefined) throw new PetstoreError('storage', 'cannot determine the home directory');
-      file = openFile(directory, options.fs);
+      file = openFile(directory, options);
       return file;
     },
     warningOf(error) {
@@ -58,10 +58,16 @@ export function machinePlaces(options: MachineOptions): readonly LedgerPlace[] {
   return [filePlace, memoryPlace(() => new MemoryLog(ledgerFormat, file && ledgerFormat.snapshot(file.cached())))];
 }
 
-function openFile(dir: string, fs: LogFs | undefined): FileLog<KeyState> {
+function openFile(dir: string, { fs, clock }: MachineOptions): FileLog<KeyState> {
   // A rotating key has one ledger for each token.
   mkdirAndPrune(dir);
-  return new FileLog(ledgerFormat, { dir, name: `ledger-${LEDGER_VERSION}`, rotateAtBytes: ROTATE_AT_BYTES, fs });
+  return new FileLog(ledgerFormat, {
+    dir,
+    name: `ledger-${LEDGER_VERSION}`,
+    rotateAtBytes: ROTATE_AT_BYTES,
+    fs,
+    clock,
+  });
 }
 
 function memoryPlace(open: () => Log<KeyState>): LedgerPlace {

@@ -12,56 +12,56 @@ export interface ProcessRef {
 
 export type Liveness = 'alive' | 'dead' | 'unknown';
 
-/** Looks at other processes. What it knows about its own process, it reads once: a ledger asks for every ticket. */
-export class ProcessObserver {
-  readonly self: ProcessRef;
-  readonly #readFile: typeof nodeFs.readFileSync;
-  readonly #seesOwnNamespace: boolean;
-  readonly #knowsBoot: boolean;
+const NONE = '-';
+let observer: ReturnType<typeof observeProcesses> | undefined;
 
-  constructor({ readFileSync, readlinkSync }: Pick<typeof nodeFs, 'readFileSync' | 'readlinkSync'> = nodeFs) {
-    this.#readFile = readFileSync;
-    // A container may mount the /proc of another pid namespace, which shows other pids.
-    this.#seesOwnNamespace = tryRead(() => readlinkSync('/proc/self')) === String(process.pid);
-    const namespace = tryRead(() => readlinkSync('/proc/self/ns/pid'));
-    const boot = tryRead(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim());
-    this.#knowsBoot = boot !== NONE;
-    this.self = { pid: process.pid, start: this.#startOf('self') ?? '', host: [hostname(), namespace, boot].join(' ') };
-  }
+function ownObserver() {
+  observer ??= observeProcesses(nodeFs);
+  return observer;
+}
 
-  /** Returns whether a process is running; `unknown` if it ran on another host, or its pid may have been reused. */
-  livenessOf({ pid, start, host }: ProcessRef): Liveness {
-    const { self } = this;
-    if (host !== self.host) return 'unknown';
-    if (start !== '' && this.#seesOwnNamespace) {
-      const startNow = pid === self.pid ? self.start : this.#startOf(pid);
-      return startNow === start ? 'alive' : 'dead';
+export const currentProcess = (): ProcessRef => ownObserver().self;
+
+/** Returns whether a process is running; `unknown` if it ran on another host, or its pid may have been reused. */
+export const livenessOf = (ref: ProcessRef): Liveness => ownObserver().livenessOf(ref);
+
+/**
+ * As `livenessOf`, for a process in a log on a server: `unknown` on macOS and Windows, which report no boot id, because
+ * another machine may have the same host name.
+ */
+export const livenessOnServer = (ref: ProcessRef): Liveness => ownObserver().livenessOnServer(ref);
+
+/** Reads once what does not change, since a ledger asks for every ticket. */
+export function observeProcesses({ readFileSync, readlinkSync }: Pick<typeof nodeFs, 'readFileSync' | 'readlinkSync'>) {
+  // Field 22 of /proc/PID/stat (proc(5)); field 2, the command, may contain spaces and parentheses. A zombie has ended.
+  const startOf = (pid: number | 'self'): string | undefined => {
+    const stat = tryRead(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
+    const [state = '', ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return /^[ZX]/.test(state) ? undefined : fields[18];
+  };
+  // A container may mount the /proc of another pid namespace, which shows other pids.
+  const seesOwnNamespace = tryRead(() => readlinkSync('/proc/self')) === String(process.pid);
+  const namespace = tryRead(() => readlinkSync('/proc/self/ns/pid'));
+  const boot = tryRead(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim());
+  const host = [hostname(), namespace, boot].join(' ');
+  const self: ProcessRef = { pid: process.pid, start: startOf('self') ?? '', host };
+
+  const livenessOf = (ref: ProcessRef): Liveness => {
+    if (ref.host !== host) return 'unknown';
+    if (ref.start !== '' && seesOwnNamespace) {
+      const startNow = ref.pid === self.pid ? self.start : startOf(ref.pid);
+      return startNow === ref.start ? 'alive' : 'dead';
     }
     try {
-      process.kill(pid, 0);
+      process.kill(ref.pid, 0);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ESRCH') return 'dead';
     }
     return 'unknown';
-  }
-
-  /**
-   * As `livenessOf`, for a process in a log on a server: `unknown` on macOS and Windows, which report no boot id, because
-   * another machine may have the same host name.
-   */
-  livenessOnServer(ref: ProcessRef): Liveness {
-    return this.#knowsBoot ? this.livenessOf(ref) : 'unknown';
-  }
-
-  // Field 22 of /proc/PID/stat (proc(5)); field 2, the command, may contain spaces and parentheses. A zombie has ended.
-  #startOf(pid: number | 'self'): string | undefined {
-    const stat = tryRead(() => this.#readFile(`/proc/${pid}/stat`, 'latin1'));
-    const [state = '', ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return /^[ZX]/.test(state) ? undefined : fields[18];
-  }
+  };
+  const livenessOnServer = (ref: ProcessRef): Liveness => (boot === NONE ? 'unknown' : livenessOf(ref));
+  return { self, livenessOf, livenessOnServer };
 }
-
-const NONE = '-';
 
 function tryRead(read: () => string): string {
   try {
@@ -69,23 +69,4 @@ function tryRead(read: () => string): string {
   } catch {
     return NONE;
   }
-}
-
-let observer: ProcessObserver | undefined;
-
-function ownObserver(): ProcessObserver {
-  observer ??= new ProcessObserver();
-  return observer;
-}
-
-export function currentProcess(): ProcessRef {
-  return ownObserver().self;
-}
-
-export function livenessOf(ref: ProcessRef): Liveness {
-  return ownObserver().livenessOf(ref);
-}
-
-export function livenessOnServer(ref: ProcessRef): Liveness {
-  return ownObserver().livenessOnServer(ref);
 }

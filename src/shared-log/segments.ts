@@ -14,76 +14,142 @@ export class ShortWriteError extends Error {
   readonly code = 'ENOSPC';
 }
 
-export interface SegmentFile {
-  readonly number: number;
-  readonly fd: number;
-  readonly device: number;
-  readonly inode: number;
-}
-
 const { O_APPEND, O_CREAT, O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = nodeFs.constants;
 const SEGMENT_NAME = /^(.*)\.([1-9]\d{0,14})\.log$/s;
 // Limits the retries after concurrent rotations: an inconsistent directory would otherwise cause an endless loop.
 const TRIES = 100;
+const CHUNK_BYTES = 64 * 1024;
+// Shared scratch buffer; reads are synchronous.
+let chunk: Buffer | undefined;
 
-/** The segments of one log, in a directory that is created with mode 0700. Its methods throw file system errors unchanged. */
-export class Segments {
+/** An open segment. Its methods throw file system errors unchanged. */
+export class Segment {
+  readonly number: number;
   readonly #fs: LogFs;
-  readonly #dir: string;
-  readonly #name: string;
-  readonly #strict: boolean;
+  readonly #path: string;
+  readonly #fd: number;
+  readonly #stats: nodeFs.Stats;
+  #offset = 0;
+  #partialLine: Buffer = Buffer.alloc(0);
 
-  /** @param place `strict`: a file that does not begin as a log is an error */
-  constructor(fs: LogFs, { dir, name, strict = false }: { dir: string; name: string; strict?: boolean }) {
+  constructor(fs: LogFs, { number, path, fd }: { number: number; path: string; fd: number }) {
+    this.number = number;
     this.#fs = fs;
-    this.#dir = dir;
-    this.#name = name;
-    this.#strict = strict;
+    this.#path = path;
+    this.#fd = fd;
+    this.#stats = fs.fstatSync(fd);
+  }
+
+  /** The number of bytes that were read. */
+  get offset(): number {
+    return this.#offset;
+  }
+
+  /** The reason why the file cannot be a segment of this user's log, if there is one. */
+  problem(strict: boolean): string | undefined {
+    if (!this.#stats.isFile()) return 'is not a regular file';
+    if (process.getuid && this.#stats.uid !== process.getuid()) return 'is owned by another user';
+    if (!strict) return undefined;
+    const start = Buffer.alloc(2);
+    // The first write may have been torn, so the file may be shorter.
+    const begins = start.toString('latin1', 0, this.#fs.readSync(this.#fd, start, 0, 2, 0));
+    return FILE_STARTS.some((own) => own.startsWith(begins)) ? undefined : 'is not a petstore data file';
+  }
+
+  /** Whether its path still leads to this file: not if the file was removed, or its directory renamed. */
+  isInPlace(): boolean {
+    try {
+      const { dev, ino } = this.#fs.statSync(this.#path);
+      // On Windows, Node.js may report different devices for a path and a descriptor (libuv 4698).
+      return ino === this.#stats.ino && (dev === this.#stats.dev || process.platform === 'win32');
+    } catch {
+      return false;
+    }
+  }
+
+  /** @throws ShortWriteError */
+  write(text: string): void {
+    const bytes = Buffer.from(text);
+    const written = this.#fs.writeSync(this.#fd, bytes, 0, bytes.length, null);
+    if (written !== bytes.length) throw new ShortWriteError(`only ${written} of ${bytes.length} bytes were written`);
+  }
+
+  /** Returns the lines that were completed since the last call. */
+  readLines(): string[] {
+    const parts: Buffer[] = [this.#partialLine];
+    chunk ??= Buffer.allocUnsafe(CHUNK_BYTES);
+    for (let target = chunk; ; ) {
+      const count = this.#fs.readSync(this.#fd, target, 0, target.length, this.#offset);
+      this.#offset += count;
+      parts.push(target.subarray(0, count));
+      if (count < target.length) break;
+      // Read a large remainder in one call, and one byte more, which shows the end of the file.
+      target = Buffer.allocUnsafe(this.#fs.fstatSync(this.#fd).size - this.#offset + 1);
+    }
+    const bytes = Buffer.concat(parts);
+    const end = bytes.lastIndexOf(0x0a);
+    this.#partialLine = bytes.subarray(end + 1);
+    return end < 0 ? [] : bytes.toString('utf8', 0, end).split('\n');
+  }
+
+  close(): void {
+    this.#fs.closeSync(this.#fd);
+  }
+}
+
+export interface SegmentsOptions {
+  readonly dir: string;
+  /** The file's name before `.<segment>.log`. */
+  readonly name: string;
+  /** Whether a file that is not a log, or an unknown record, is an error; otherwise, such records are ignored. */
+  readonly strict?: boolean;
+  readonly fs?: LogFs | undefined;
+}
+
+/** All segments of a log. Its methods throw file system errors unchanged. */
+export class Segments {
+  readonly #options: SegmentsOptions;
+  readonly #fs: LogFs;
+
+  constructor(options: SegmentsOptions) {
+    this.#options = options;
+    this.#fs = options.fs ?? nodeFs;
   }
 
   /**
-   * Opens the newest segment; creates the one after segment `after` if that is the newest, or the first if there is none.
+   * Opens the newest segment; creates the one after segment `after` if that is the newest, or the first if there is none,
+   * with the mode 0600 in a directory of the mode 0700.
    * @throws PetstoreError `storage` unless the file is this user's regular file and, with `strict`, a log
    */
-  openNewest(after = 0): SegmentFile {
-    mkdirp(this.#dir);
+  openNewest(after = 0): Segment {
+    mkdirp(this.#options.dir);
     for (let tries = 0; tries < TRIES; tries++) {
       const newest = this.#newest();
       // A lower number than `after` belongs to another log, which has replaced this one.
       const number = newest === after ? after + 1 : newest || 1;
-      const file = this.open(number, number > newest ? O_CREAT : 0);
+      const segment = this.open(number, number > newest ? O_CREAT : 0);
       // Other processes may have created later segments, and removed this one, before it was opened.
-      if (file && this.#newest() === number) return file;
-      if (file) this.#fs.closeSync(file.fd);
+      if (segment && this.#newest() === number) return segment;
+      segment?.close();
     }
     throw this.error('cannot be opened', this.#newest() || 1);
   }
 
   /** Opens a segment as `openNewest` does. Returns undefined if it was removed. */
-  open(number: number, create = 0): SegmentFile | undefined {
+  open(number: number, create = 0): Segment | undefined {
+    const path = this.#path(number);
     let fd: number;
     try {
-      fd = this.#fs.openSync(this.#path(number), O_APPEND | O_RDWR | O_NOFOLLOW | O_NONBLOCK | create, 0o600);
+      fd = this.#fs.openSync(path, O_APPEND | O_RDWR | O_NOFOLLOW | O_NONBLOCK | create, 0o600);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT' && create === 0) return undefined;
       throw error;
     }
-    const stats = this.#fs.fstatSync(fd);
-    const problem = this.#problemOf(fd, stats);
-    if (problem === undefined) return { number, fd, device: stats.dev, inode: stats.ino };
-    this.#fs.closeSync(fd);
+    const segment = new Segment(this.#fs, { number, path, fd });
+    const problem = segment.problem(this.#options.strict ?? false);
+    if (problem === undefined) return segment;
+    segment.close();
     throw this.error(problem, number);
-  }
-
-  /** Whether the path of a segment still leads to the file: not if the file was removed, or its directory renamed. */
-  isInPlace({ number, device, inode }: SegmentFile): boolean {
-    try {
-      const { dev, ino } = this.#fs.statSync(this.#path(number));
-      // On Windows, Node.js may report different devices for a path and a descriptor (libuv 4698).
-      return ino === inode && (dev === device || process.platform === 'win32');
-    } catch {
-      return false;
-    }
   }
 
   /** Removes all segments before `current` but the last of them: other processes may still read it. */
@@ -104,7 +170,7 @@ export class Segments {
   }
 
   #path(number: number): string {
-    return join(this.#dir, `${this.#name}.${number}.log`);
+    return join(this.#options.dir, `${this.#options.name}.${number}.log`);
   }
 
   /** 0 if there is no segment. */
@@ -114,21 +180,11 @@ export class Segments {
 
   // The file system compares names: on Windows and macOS, `pets.1.log` also finds a file that is listed as `Pets.1.log`.
   #numbers(): number[] {
-    return this.#fs.readdirSync(this.#dir).flatMap((listed) => {
+    return this.#fs.readdirSync(this.#options.dir).flatMap((listed) => {
       const [, name, digits] = SEGMENT_NAME.exec(listed) ?? [];
       const number = Number(digits);
-      const isOwn = name === this.#name || (name !== undefined && this.#fs.existsSync(this.#path(number)));
+      const isOwn = name === this.#options.name || (name !== undefined && this.#fs.existsSync(this.#path(number)));
       return isOwn ? [number] : [];
     });
-  }
-
-  #problemOf(fd: number, stats: nodeFs.Stats): string | undefined {
-    if (!stats.isFile()) return 'is not a regular file';
-    if (process.getuid && stats.uid !== process.getuid()) return 'is owned by another user';
-    if (!this.#strict) return undefined;
-    const start = Buffer.alloc(2);
-    // The first write may have been torn, so the file may be shorter.
-    const begins = start.toString('latin1', 0, this.#fs.readSync(fd, start, 0, 2, 0));
-    return FILE_STARTS.some((own) => own.startsWith(begins)) ? undefined : 'is not a petstore data file';
   }
 }

@@ -7,7 +7,6 @@ import type { Clock } from '../clock.ts';
 import { decodeSnapshot, encodeSnapshot, withChecksum, withoutChecksum } from './framing.ts';
 import type { Log, LogFormat } from './log.ts';
 import { ServerClock } from './server-clock.ts';
-import type { StateServer } from './state-server.ts';
 import { DATA_LOST, StateServerError } from './state-server-error.ts';
 import type { Entry, Stream } from './stream-scripts.ts';
 import { compact, exchange, isLater } from './stream-scripts.ts';
@@ -27,7 +26,6 @@ export class StreamLog<State> implements Log<State> {
   readonly #format: LogFormat<State, unknown>;
   readonly #options: StreamOptions<State>;
   readonly #serverClock: ServerClock;
-  readonly server: StateServer;
   #state: State;
   /** The last entry that the state contains. */
   #last: Entry | undefined;
@@ -36,7 +34,6 @@ export class StreamLog<State> implements Log<State> {
     this.#format = format;
     this.#options = options;
     this.#serverClock = new ServerClock(options.clock);
-    this.server = options.server;
     this.#state = format.initial();
   }
 

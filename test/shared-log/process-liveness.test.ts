@@ -1,9 +1,9 @@
 // Liveness of the process that wrote a record, even if /proc shows another pid namespace.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, readlinkSync } from 'node:fs';
+import * as fs from 'node:fs';
 import { expect, test, vi } from 'vitest';
-import { currentProcess, livenessOf, ProcessObserver } from '../../src/shared-log/process-liveness.ts';
+import { currentProcess, livenessOf, observeProcesses } from '../../src/shared-log/process-liveness.ts';
 import { compile } from '../support/compile.ts';
 
 const canUnshare = process.platform === 'linux' && process.getuid?.() === 0;
@@ -24,9 +24,9 @@ test('the liveness of a process on another host, or of another boot or pid names
 test.runIf(process.platform === 'linux')(
   'a process reads its own identity once, and one file to look at another',
   () => {
-    const readFile = vi.fn(readFileSync) as unknown as typeof readFileSync;
-    const readlink = vi.fn(readlinkSync) as unknown as typeof readlinkSync;
-    const observer = new ProcessObserver({ readFileSync: readFile, readlinkSync: readlink });
+    const readFile = vi.fn(fs.readFileSync) as unknown as typeof fs.readFileSync;
+    const readlink = vi.fn(fs.readlinkSync) as unknown as typeof fs.readlinkSync;
+    const observer = observeProcesses({ readFileSync: readFile, readlinkSync: readlink });
     const reads = (): number => [readFile, readlink].reduce((sum, each) => sum + vi.mocked(each).mock.calls.length, 0);
     const atStart = reads();
     for (let tickets = 0; tickets < 64; tickets++) expect(observer.livenessOf(observer.self)).toBe('alive');
@@ -40,15 +40,15 @@ test('without a boot id, as on macOS and Windows, a process in a log on a server
   const none = (): never => {
     throw new Error('ENOENT');
   };
-  const withoutBoot = new ProcessObserver({
+  const withoutBoot = observeProcesses({
     readFileSync: none,
     readlinkSync: ((path: string) =>
-      path === '/proc/self/ns/pid' ? 'pid:[4026531836]' : none()) as typeof readlinkSync,
+      path === '/proc/self/ns/pid' ? 'pid:[4026531836]' : none()) as typeof fs.readlinkSync,
   });
   const dead = { ...withoutBoot.self, pid: 2 ** 22 + 1 };
   expect(withoutBoot.livenessOf(dead)).toBe('dead');
   expect(withoutBoot.livenessOnServer(dead)).toBe('unknown');
-  const observer = new ProcessObserver();
+  const observer = observeProcesses(fs);
   const hasBoot = !observer.self.host.endsWith('-');
   expect(observer.livenessOnServer({ ...observer.self, pid: 2 ** 22 + 1 })).toBe(hasBoot ? 'dead' : 'unknown');
 });
@@ -69,7 +69,7 @@ test.runIf(process.platform === 'linux')('a zombie process counts as dead', asyn
   const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(parent.stdout, 'data')) as [Buffer];
   const pid = Number(line.toString());
-  const stat = (): string[] => readFileSync(`/proc/${pid}/stat`, 'latin1').split(' ');
+  const stat = (): string[] => fs.readFileSync(`/proc/${pid}/stat`, 'latin1').split(' ');
   while (stat()[2] !== 'Z') await new Promise((resolve) => setTimeout(resolve, 10));
   expect(livenessOf({ ...currentProcess(), pid, start: stat()[21] ?? '' })).toBe('dead');
   parent.kill();
