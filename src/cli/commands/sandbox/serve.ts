@@ -18,6 +18,12 @@ interface ServeOptions extends Pick<ServerOptions, 'port' | 'plan' | 'reset' | '
   readonly key?: readonly string[];
   readonly data?: string;
   readonly fault?: readonly string[];
+  readonly resetOnly?: true;
+}
+
+/** The result of --reset-only. */
+interface Emptied {
+  readonly data: string;
 }
 
 /** Printed as soon as the server listens. */
@@ -29,7 +35,11 @@ interface Started {
   readonly assignments: readonly string[];
 }
 
-const view: View<Started> = {
+const emptiedView: View<Emptied> = {
+  text: ({ data }) => [`Deleted all categories and rate-limit windows in "${escapeControls(data)}"\n`],
+};
+
+const startedView: View<Started> = {
   json({ server: { baseUrl: url, key, keys, plan, limits: all, seed }, data, faults }) {
     const limits = all.map(({ count, windowMs }) => ({ requests: count, seconds: windowMs / 1000 }));
     return { url, key, keys, plan, limits, data, faults, ...(faults.length > 0 && { seed }) };
@@ -51,17 +61,22 @@ const view: View<Started> = {
   },
 };
 
-const serveAction: Action<ServeOptions, Started> = {
-  // Never resolves: it rejects with a silent `interrupted` when a signal stops the server.
-  async run(session, { limit: limits, key: keys, fault: faults = [], data: file, ...more }) {
+const serveAction: Action<ServeOptions, Emptied> = {
+  // Resolves only after --reset-only: a server ends by a signal, which rejects with a silent `interrupted`.
+  async run(session, { limit: limits, key: keys, fault: faults = [], data: file, resetOnly, ...more }) {
     const { context, options } = session;
     const { clock, signal } = context;
     const data = file === undefined ? session.sandboxData() : file && resolve(context.cwd, file);
-    const print = await loadPrinter(session, view);
+    const print = await loadPrinter(session, startedView);
     const log = options.quiet || options.json ? {} : { onRequest: requestLog(context) };
     const nameOf = (option: string): string => `--${option.replace(/s$/, '')}`;
     const { startServer } = await import('../../../sandbox/server.ts');
-    const server = await startServer({ ...more, limits, keys, faults, data, nameOf, clock, ...log });
+    const given = resetOnly ? { ...more, port: '0', reset: true } : more;
+    const server = await startServer({ ...given, limits, keys, faults, data, nameOf, clock, ...log });
+    if (resetOnly) {
+      await server.close();
+      return { data };
+    }
     try {
       // Printed here, because this function returns only when the server ends.
       const variables = { PETSTORE_BASE_URL: server.baseUrl, PETSTORE_API_KEY: server.key };
@@ -74,7 +89,7 @@ const serveAction: Action<ServeOptions, Started> = {
     const { exitCode } = (signal.reason as PetstoreError).details;
     throw new PetstoreError('interrupted', 'stopped', { exitCode, silent: true });
   },
-  view,
+  view: emptiedView,
 };
 
 function requestLog({ clock, stderr }: Context) {
@@ -97,6 +112,7 @@ export const sandbox = (): PetstoreCommand =>
     .option('--key <key>', 'API key to accept; repeatable (each key has its own rate limit)', collectValues)
     .option('--data <file>', 'path of the data files, without suffix (default: the files of profile "sandbox")')
     .option('--reset', 'delete categories and rate-limit windows first; ids are not reused')
+    .option('--reset-only', 'delete them and exit; servers that share the data continue with the empty data')
     .addOption(
       withChoices(new Option('--retry-after <format>', 'format of the Retry-After header'), [
         'seconds',
@@ -122,10 +138,11 @@ Faults (affect every request unless PERCENT is given):
   lost-response  process the request, then close without a response
   truncate       process the request, then close during the response
   garbage        process the request, then send a body that is not JSON`,
-      output: 'the URL and the key; with --json one line {"url", "key", ...}.',
+      output: 'the URL and the key; with --json one line {"url", "key", ...}, or {"data"} with --reset-only.',
       exitCodes: ['usage', 'storage', 'interrupted'],
       examples: [
         'petstore sandbox',
+        'petstore sandbox --reset-only',
         'petstore sandbox --port 0 --plan pro --json',
         'petstore sandbox --limit 60/6s --retry-after date --data ./demo',
         'petstore sandbox --fault latency=300ms --fault lost-response:5 --seed 7',

@@ -97,6 +97,20 @@ test('`sandbox --reset` on a busy port is a usage error with the hint --port 0, 
   expect((await list()).json).toHaveLength(1);
 });
 
+test('`sandbox --reset-only` empties the data without a server, and a running server continues with new ids', async () => {
+  const dir = tempDir();
+  const create = ['categories', 'create', '--name', 'dog', '-p', 'sandbox', '-q'];
+  await inProcess(create, { dir });
+  const { url } = await serve(['--key', 'sandbox_alice_0001'], { dir });
+  const data = join(dir, 'state', 'sandbox', 'categories');
+  const out = `Deleted all categories and rate-limit windows in "${data}"\n`;
+  expect(await inProcess(['sandbox', '--reset-only'], { dir })).toEqual({ code: 0, out, err: '' });
+  expect(await (await get(url, 'sandbox_alice_0001')).text()).toBe('[]');
+  expect((await inProcess(create, { dir })).out).toBe('Created category "dog" (id 2)\n');
+  const json = await inProcess(['sandbox', '--reset-only', '--json'], { dir });
+  expect(json).toEqual({ code: 0, out: `${JSON.stringify({ data })}\n`, err: '' });
+});
+
 test('`sandbox --help` lists every fault', async () => {
   const { out } = await inProcess(['sandbox', '--help']);
   for (const kind of FAULT_KINDS) expect(out).toContain(kind);
