@@ -60,6 +60,6 @@ test.each(['sandbox_dev', 'sk_team', 'rk_prod_eu', 'team-blue2green-x1', 'eu-cen
   'the profile name %s is no key',
   async (name) => {
     const { err } = await inProcess(['auth', 'login', name], { stdin: 'sk_secret_0123456789abcdef\n' });
-    expect(err).toContain(`error: profile "${name}" has no base URL\n`);
+    expect(err).toContain(`error: profile "${name}" does not exist\n`);
   },
 );

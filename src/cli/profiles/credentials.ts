@@ -198,7 +198,7 @@ function overridingKey({ key, keyCommand: line }: Overrides): FoundKey | undefin
 
 /** How to save a key, and a base URL if there is none. */
 export function loginHint(profile: string, withUrl = false): string {
-  const login = `petstore auth login -p ${profile}`;
+  const login = `petstore auth login ${profile}`;
   return withUrl
     ? `run \`${login} --url https://HOST/v1\` to save a base URL and a key`
     : `run \`${login}\` to save a valid key`;

@@ -66,8 +66,8 @@ function isProfileName(name: string): boolean {
  * @throws PetstoreError `usage`
  */
 export function checkProfileName(name: string, source?: string): string {
-  if (isProfileName(name)) return name;
   if (looksLikeKey(name)) throw keyAsProfileError(source);
+  if (isProfileName(name)) return name;
   const hint = 'use 1 to 32 lowercase letters, digits, "-" or "_", starting with a letter or digit';
   // A longer text may be a key.
   const shown = name.length < 20 ? `"${escapeControls(name)}"` : `of ${name.length} characters`;
@@ -83,20 +83,19 @@ export function checkProfileExists(
   name: string,
   names: readonly string[],
   source?: string,
-  hint = `run \`petstore auth login -p ${name} --url https://HOST/v1\` to create it`,
+  hint = `run \`petstore auth login ${name} --url https://HOST/v1\` to create it`,
 ): void {
   if (names.includes(name)) return;
   const available = `available profiles: ${names.map((one) => `"${one}"`).join(', ')}`;
-  if (looksLikeKey(name)) throw keyAsProfileError(source, `; ${available}`);
   const match = closestMatch(name, names);
   const message = `profile "${name}"${suffix(source)} does not exist; ${available}`;
   throw new PetstoreError('usage', message, { hint: match ? `did you mean "${match}"?` : hint });
 }
 
 /** The error for an API key in place of a name; it does not repeat the key. */
-export function keyAsProfileError(source?: string, more = ''): PetstoreError {
+export function keyAsProfileError(source?: string): PetstoreError {
   const hint = 'pipe the key to `petstore auth login`';
-  return new PetstoreError('usage', `the profile name${suffix(source)} looks like an API key${more}`, { hint });
+  return new PetstoreError('usage', `the profile name${suffix(source)} looks like an API key`, { hint });
 }
 
 function suffix(source: string | undefined): string {

@@ -57,7 +57,7 @@ const sandboxWithoutData = () => ({ PETSTORE_PROFILE: 'sandbox', PETSTORE_STATE_
 const named = (name: string) => () => ({ PETSTORE_PROFILE: name });
 const proxied = (url: string) => ({ ...at('https://a.example/v1'), https_proxy: url, HTTPS_PROXY: 'http://unused' });
 const closedProxy = () => proxied('http://ann:sk_secret_@127.0.0.1:9');
-const LOGIN = 'run `petstore auth login -p production --url https://HOST/v1` to save a base URL and a key';
+const LOGIN = 'run `petstore auth login production --url https://HOST/v1` to save a base URL and a key';
 const START = 'start the state server, or correct PETSTORE_STATE_URL';
 const UNAUTHORIZED = { status: 401, body: { code: 'unauthorized', message: 'No.', status: 401 } };
 const FORBIDDEN = { status: 403, body: { code: 'forbidden', message: 'No.', status: 403 } };

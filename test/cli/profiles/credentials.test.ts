@@ -114,7 +114,7 @@ const rejected = (kind: string) => async (profile: string | undefined, env: obje
   expect(withHint(thrown, world([]), undefined)).toMatchObject(error);
 };
 
-const LOGIN = 'run `petstore auth login -p staging --url https://HOST/v1` to save a base URL and a key';
+const LOGIN = 'run `petstore auth login staging --url https://HOST/v1` to save a base URL and a key';
 const STAGING = { PETSTORE_PROFILE: 'staging' };
 const KEY_AS_PROFILE = { PETSTORE_PROFILE: 'sk_live_0123456789abcdef' };
 
@@ -124,7 +124,7 @@ test.each([
   ['malformed', 'from profile "malformed" contains a space'],
   ['keyless', 'profile "keyless" has no API key'],
 ])('the saved profile "%s" is rejected, with the hint to log in again: %s', (profile, message) =>
-  rejected('auth')(profile, BOTH, message, `run \`petstore auth login -p ${profile}\` to save a valid key`),
+  rejected('auth')(profile, BOTH, message, `run \`petstore auth login ${profile}\` to save a valid key`),
 );
 
 test.each([
@@ -140,7 +140,7 @@ test.each([
   // An invalid PETSTORE_BASE_URL is an error even if a URL is saved.
   [undefined, { PETSTORE_BASE_URL: '' }, 'PETSTORE_BASE_URL is empty', 'use the form https://HOST/v1'],
   [undefined, { PETSTORE_BASE_URL: 'http://b.example/v1' }, 'PETSTORE_BASE_URL must', 'use the form https://HOST/v1'],
-  ['zzzzzzzz', {}, 'does not exist', 'run `petstore auth login -p zzzzzzzz --url https://HOST/v1` to create it'],
+  ['zzzzzzzz', {}, 'does not exist', 'run `petstore auth login zzzzzzzz --url https://HOST/v1` to create it'],
   [undefined, { PETSTORE_PROFILE: 'stagin' }, 'profile "stagin" from PETSTORE_PROFILE does', 'did you mean "staging"?'],
   [undefined, KEY_AS_PROFILE, 'from PETSTORE_PROFILE looks like', 'pipe the key to `petstore auth login`'],
   [undefined, { PETSTORE_PROFILE: 'A' }, 'invalid profile name "A" from PETSTORE_PROFILE', 'use 1 to 32'],

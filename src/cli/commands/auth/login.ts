@@ -1,24 +1,17 @@
 // `petstore auth login`: saves a key, or a command that prints one, for the origin of a base URL.
-
 import type { Reason } from '../../../errors.ts';
 import { PetstoreError, rephrase } from '../../../errors.ts';
 import type { BaseUrl } from '../../../settings/credential-rules.ts';
 import { checkBaseUrl, checkKey, MAX_KEY_LENGTH, parseBaseUrl } from '../../../settings/credential-rules.ts';
-import { looksLikeKey, maskKey } from '../../../text/redact.ts';
+import { maskKey } from '../../../text/redact.ts';
 import type { Action } from '../../command.ts';
 import { actionHandler, PetstoreCommand } from '../../command.ts';
 import type { Question } from '../../output/prompt.ts';
 import type { ProfileStore } from '../../profiles/conf-store.ts';
 import type { CredentialRequest } from '../../profiles/credentials.ts';
-import {
-  keyVariable,
-  loginHint,
-  overridingUrl,
-  readCredentialRequest,
-  requestedProfile,
-} from '../../profiles/credentials.ts';
+import { keyVariable, overridingUrl, readCredentialRequest, requestedProfile } from '../../profiles/credentials.ts';
 import type { StoredProfile } from '../../profiles/store.ts';
-import { hasKey, keyAsProfileError, SANDBOX } from '../../profiles/store.ts';
+import { hasKey, SANDBOX } from '../../profiles/store.ts';
 import { READ_ERRORS } from '../../reference.ts';
 import type { Session } from '../../session.ts';
 import { acceptProfileArgument } from './profile-argument.ts';
@@ -46,6 +39,7 @@ interface LoginResult {
 /** The reasons that a wrong base URL may have. */
 const SUSPECTS_URL = new Set<Reason['is'] | undefined>(['no_connection', 'wrong_service']);
 const CORRECT_URL = 'pass the correct base URL with --url';
+const CHECK_KEY = 'check the key and log in again';
 
 /** A base URL or a key, with the question that asked for it at a terminal, and the hint for correcting it. */
 interface Entered<T> {
@@ -65,8 +59,8 @@ const loginAction: Action<LoginOptions, LoginResult> = {
       });
     }
     const stored = store.get(profile);
-    if (stored === undefined && looksLikeKey(profile)) throw keyAsProfileError();
-    const enteredUrl = givenUrl(request, stored, urlOption) ?? (await askForUrl(session, profile));
+    const exists = store.names().includes(profile);
+    const enteredUrl = givenUrl(request, stored, urlOption) ?? (await askForUrl(session, profile, exists));
     const enteredKey =
       keyCommand === undefined ? await readKey(session, profile) : await runCommand(session, keyCommand, verified);
     const { url, key } =
@@ -76,7 +70,11 @@ const loginAction: Action<LoginOptions, LoginResult> = {
     store.save(profile, { ...url, ...(keyCommand === undefined ? { key } : { keyCommand }) });
     const activated = activateIfNeeded(store, profile);
     const override = keyVariable(request);
-    if (override) await session.warn(`${override} is set and overrides the saved key`);
+    if (override) {
+      await session.warn(
+        `${override} overrides the key of profile "${profile}"; to use the saved key, add -p ${profile}`,
+      );
+    }
     return {
       profile,
       url: url.url,
@@ -116,9 +114,10 @@ function givenUrl(request: CredentialRequest, stored?: StoredProfile, option?: s
   return 'url' in saved ? { value: saved, hint: CORRECT_URL } : undefined;
 }
 
-async function askForUrl(session: Session, profile: string): Promise<Entered<BaseUrl>> {
+async function askForUrl(session: Session, profile: string, exists: boolean): Promise<Entered<BaseUrl>> {
   if (!session.context.stdin.isTTY) {
-    throw new PetstoreError('auth', `profile "${profile}" has no base URL`, { hint: loginHint(profile, true) });
+    const message = `profile "${profile}" ${exists ? 'has no base URL' : 'does not exist'}`;
+    throw new PetstoreError('auth', message, { hint: 'add --url https://HOST/v1' });
   }
   const { createQuestion } = await import('../../output/prompt.ts');
   const question = createQuestion(session.context, {
@@ -136,7 +135,7 @@ async function readKey(session: Session, profile: string): Promise<Entered<strin
       await session.notice('Reading the key from stdin; for a hidden prompt, run `winpty petstore auth login`');
     }
     const key = (await firstLine(session)).trim();
-    return { value: checkKey(key, 'stdin', 'pipe only the key: printable ASCII without spaces') };
+    return { value: checkKey(key, 'stdin', 'pipe only the key: printable ASCII without spaces'), hint: CHECK_KEY };
   }
   const { createQuestion } = await import('../../output/prompt.ts');
   const question = createQuestion(session.context, {
@@ -144,7 +143,7 @@ async function readKey(session: Session, profile: string): Promise<Entered<strin
     hidden: true,
     parse: (text) => checkKey(text),
   });
-  return { value: await question.ask(), question };
+  return { value: await question.ask(), question, hint: CHECK_KEY };
 }
 
 async function firstLine(session: Session): Promise<string> {
@@ -197,7 +196,10 @@ async function askAgain<T>(rejected: Entered<T>, error: PetstoreError): Promise<
 }
 
 function nothingSavedError(error: PetstoreError, hint?: string): PetstoreError {
-  return rephrase(error, `nothing was saved: ${error.message}`, hint === undefined ? undefined : { hint });
+  const { status, serviceMessage, message } = error;
+  const rejected = 'the service rejected the API key (401), so nothing was saved';
+  const text = status === 401 ? [rejected, serviceMessage].filter(Boolean).join(': ') : `nothing was saved: ${message}`;
+  return rephrase(error, text, hint === undefined ? undefined : { hint });
 }
 
 export const login = (): PetstoreCommand =>
@@ -213,8 +215,7 @@ GET /categories, saved in a file that only you can read, and sent only to the sc
 for.
 
 A key command runs each time the key is needed, for at most 30 seconds and without a shell (to use one, write
-sh -c 'COMMAND'). The first line of its stdout is the key. To use a key command without a
-profile, set PETSTORE_API_KEY_COMMAND.
+sh -c 'COMMAND'). The first line of its stdout is the key. To use one without a profile, set PETSTORE_API_KEY_COMMAND.
 
 If the active profile has no key, the new profile becomes the active one.`,
       output: `two lines; with --json {"profile", "url", "key", "keyCommand", "verified", "active"}: key is masked, and
@@ -222,8 +223,8 @@ keyCommand is true if a key command was saved.`,
       exitCodes: READ_ERRORS,
       examples: [
         'petstore auth login --url https://HOST/v1',
-        'petstore auth login -p staging --url https://STAGING_HOST/v1 < key.txt',
-        `petstore auth login -p ci --url https://HOST/v1 --key-command 'pass show petstore'`,
+        'petstore auth login staging --url https://STAGING_HOST/v1 < key.txt',
+        `petstore auth login ci --url https://HOST/v1 --key-command 'pass show petstore'`,
       ],
     })
     .action(actionHandler(async () => loginAction));

@@ -38,7 +38,7 @@ const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
     const profile = requestedProfile(request) ?? store.active();
     if (profile === SANDBOX) {
       throw new PetstoreError('usage', 'profile "sandbox" has a built-in key, which cannot be removed', {
-        hint: 'run `petstore auth logout -p PROFILE` to log out of another profile',
+        hint: 'run `petstore auth logout NAME` to log out of another profile',
       });
     }
     checkProfileExists(profile, store.names(), request.profileVariable, 'use one of them');

@@ -50,10 +50,10 @@ const startedView: View<Started> = {
     for (const key of keys) yield `  key   ${escapeControls(key)}\n`;
     yield `  data  ${escapeControls(data)}\n`;
     if (faults.length > 0) {
-      yield `  ${style.yellow('injected faults')}: ${faults.join(', ')} (repeat with --seed ${seed})\n`;
+      yield `  ${style.yellow('faults')}  ${faults.join(', ')} (reproduce with --seed ${seed})\n`;
     }
     yield '\nIn another terminal, save this sandbox as a profile and paste the key at the prompt:\n\n';
-    yield `  petstore auth login -p local --url ${baseUrl}\n  petstore categories list -p local\n`;
+    yield `  petstore auth login local --url ${baseUrl}\n  petstore categories list -p local\n`;
     yield '\nor set environment variables, for example for your program:\n\n';
     for (const command of [...assignments, 'petstore categories list']) yield `  ${command}\n`;
     yield '\n';

@@ -34,15 +34,15 @@ test.each([`${GOOD_KEY}\r\nsecond line\n`, ` ${GOOD_KEY} \n`, `\ufeff${GOOD_KEY}
   },
 );
 
-const REFUSED = 'cannot connect to 127.0.0.1:9: connection refused\nhint: check --url\n';
+const REFUSED = 'nothing was saved: cannot connect to 127.0.0.1:9: connection refused\nhint: check --url\n';
 const REJECTED =
-  'the service rejected the API key (401): The API key is not valid. [unauthorized]\nhint: use a valid API key\n';
+  'the service rejected the API key (401), so nothing was saved: The API key is not valid. [unauthorized]\nhint: check the key and log in again\n';
 
 test.each([
   ['a rejected key', '', 'bad-0123456789', 3, REJECTED],
   ['an unreachable service', ' --url http://127.0.0.1:9/v1 --max-retries 0', GOOD_KEY, 6, REFUSED],
 ])('auth login with %s exits with an error and saves nothing', async (_what, options, stdin, code, error) => {
-  expect(await login(stdin, options)).toEqual({ code, out: '', err: `error: nothing was saved: ${error}` });
+  expect(await login(stdin, options)).toEqual({ code, out: '', err: `error: ${error}` });
   expect(files()).toEqual([]);
 });
 
@@ -96,7 +96,10 @@ test('auth login takes the URL from the environment unless -p is given, and warn
   const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'other' };
   expect(await petstore('auth login -p farm', GOOD_KEY, env)).toMatchObject({ code: 3, out: '' });
   const run = await petstore('auth login', GOOD_KEY, env);
-  expect(run).toMatchObject({ code: 0, err: expect.stringContaining('PETSTORE_API_KEY is set and overrides') });
+  expect(run).toMatchObject({
+    code: 0,
+    err: expect.stringContaining('PETSTORE_API_KEY overrides the key of profile "production"; to use'),
+  });
 });
 
 test('auth logout removes the key and keeps the URL, and a second logout reports that no key is saved', async () => {
@@ -130,7 +133,7 @@ const AVAILABLE = 'available profiles: "production", "staging", "sandbox"';
 
 test.each([
   ['logout -p farm --delete', {}, `profile "farm" does not exist; ${AVAILABLE}\nhint: use one of them\n`],
-  ['logout -p sandbox', {}, 'cannot be removed\nhint: run `petstore auth logout -p PROFILE` to log out'],
+  ['logout -p sandbox', {}, 'cannot be removed\nhint: run `petstore auth logout NAME` to log out'],
   ['logout', { PETSTORE_PROFILE: 'frm' }, 'profile "frm" from PETSTORE_PROFILE does not exist'],
   ['logout sk_live_0123456789abcdef', {}, 'looks like an API key\nhint: pipe the key'],
   ['login -p staging pk_live_0123456789abcdef', {}, 'looks like an API key\nhint: pipe the key'],

@@ -68,7 +68,7 @@ test('a login asks again for an unreachable URL or a rejected key, and keeps the
 
 test('a login exits with code 3 after three rejected keys, and saves nothing', async () => {
   const run = await login(`--url ${service.url}`, Array(3).fill(typed('API key for', 'wrong-key')));
-  const screen = expect.stringContaining(`nothing was saved: the service ${REJECTED}`);
+  const screen = expect.stringContaining('rejected the API key (401), so nothing was saved: The API key is not valid.');
   expect(run).toMatchObject({ code: 3, saved: '', screen });
 });
 

@@ -35,7 +35,7 @@ test('`petstore sandbox` prints its limits, URL and key, and an interruption cau
   const { out, err, url, key, stop } = await serve(['--quiet']);
   expect(out()).toContain('plan free: 60/1m, 1000/1d\n');
   expect(out()).toContain(`\n\n  URL   ${url}\n  key   sandbox_`);
-  expect(out()).toContain(`\n  petstore auth login -p local --url ${url}\n  petstore categories list -p local\n`);
+  expect(out()).toContain(`\n  petstore auth login local --url ${url}\n  petstore categories list -p local\n`);
   expect(out()).toContain(`\n  export PETSTORE_BASE_URL=${url}\n  export PETSTORE_API_KEY=${key}\n`);
   const response = await get(url, key);
   expect([response.status, await response.text()]).toEqual([200, '[]']);
@@ -55,7 +55,7 @@ test('`sandbox --json` prints one document and no request log', async () => {
 
 test.each([
   [['--plan', 'enterprise'], /^Pet store sandbox, plan enterprise: unlimited$/m],
-  [['--fault', '503', '--fault', '500:5'], /^ {2}injected faults: 503, 500:5 \(repeat with --seed \d+\)$/m],
+  [['--fault', '503', '--fault', '500:5'], /^ {2}faults {2}503, 500:5 \(reproduce with --seed \d+\)$/m],
   [['--key', 'sandbox_anna_1', '--key', 'sandbox_bob_2'], /^ {2}key {3}sandbox_anna_1\n {2}key {3}sandbox_bob_2$/m],
 ])('`sandbox` with %j prints %s', async (args, line) => {
   const { out } = await serve(args);
