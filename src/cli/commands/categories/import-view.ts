@@ -1,6 +1,7 @@
 // The view of an import: its counts and the rows that need attention; with --json the document of docs/cli.md.
 import type { PetstoreError } from '../../../errors.ts';
 import type { Estimate } from '../../../import/estimate.ts';
+import { DAY_MS } from '../../../import/estimate.ts';
 import type { ImportDocument, NumberedRow } from '../../../import/results.ts';
 import { formatCount, formatNumber } from '../../../text/format.ts';
 import type { Column, TextContext, View } from '../../output/view.ts';
@@ -77,7 +78,7 @@ function* planned({ toCreate, skipped, estimate }: Preview, context: TextContext
 
 function planJson({ estimate, ...preview }: Preview): object {
   const estimatedSeconds = estimate.ms && Math.ceil(estimate.ms / 1000);
-  return { ...preview, estimatedSeconds, exceedsDailyLimit: estimate.isDaily };
+  return { ...preview, estimatedSeconds, exceedsDailyLimit: estimate.windowMs === DAY_MS && estimate.ms !== 0 };
 }
 
 // Truncates text for a table: laying out a name of one megabyte takes minutes.

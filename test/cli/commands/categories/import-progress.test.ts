@@ -1,7 +1,7 @@
 // The estimated time of an import, and its progress line; the length of a window comes from the time to its reset.
 import { expect, test } from 'vitest';
 import { formatEstimate, progressLineFormatter } from '../../../../src/cli/commands/categories/import-progress.ts';
-import { estimateDuration } from '../../../../src/import/estimate.ts';
+import { DAY_MS, estimateDuration } from '../../../../src/import/estimate.ts';
 import type { Quota } from '../../../../src/rate-limit/quota.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
@@ -19,15 +19,12 @@ function quota(given: Partial<Quota>): Quota {
 }
 
 const daily = { limit: 1000, remaining: 40, resetAt: START + 5 * 60 * MINUTE, updatedAt: START, resetPassed: false };
-const atMidnight = START + 16 * 60 * MINUTE;
-/** Either the limit per minute of one plan or the daily limit of another. */
-const midnight = { limit: 1000, remaining: 200, resetAt: atMidnight, updatedAt: atMidnight - 30_000 };
 const unknown = { limit: null, remaining: null, resetAt: null, resetPassed: null };
 
 test.each<[string, string, number, Partial<Quota>]>([
   ['a window with half an hour left', UNKNOWN, 600, { resetAt: START + HALF_HOUR }],
-  ['a window with enough in half an hour', '30m at 60 requests per window', 60, { resetAt: START + HALF_HOUR }],
-  ['a window with five hours left', '1 day 5h at 60 requests per day', 120, { resetAt: START + 10 * HALF_HOUR }],
+  ['a window with enough in half an hour', '30m', 60, { resetAt: START + HALF_HOUR }],
+  ['a daily limit', '1 day 5h at 1,000 requests per day', 1001, { limit: 1000, resetAt: START + 10 * HALF_HOUR }],
   ['one reset', '30s at 60 requests per minute', 60, {}],
   ['one reset and a later next request', '32s at 60 requests per minute', 60, { nextRequestAt: START + 31_050 }],
   ['enough quota', NO_WAIT, 20, { remaining: 20 }],
@@ -40,12 +37,11 @@ test.each<[string, string, number, Partial<Quota>]>([
   ['as many rows as the daily limit of the plan', '17m at 60 requests per minute', 1000, {}],
   ['more rows than the daily limit of the plan', '2 days at 1,000 requests per day', 2001, {}],
   ['a larger plan', '2 days at 10,000 requests per day', 20_001, { limit: 300 }],
-  ['a custom limit', '33m at 61 requests per minute', 2000, { limit: 61 }],
+  ['a custom limit', UNKNOWN, 2000, { limit: 61 }],
   ['a daily window without a limit', '10m at 60 requests per minute', 600, { dailyLimit: { ...daily, limit: null } }],
-  ['a limit that is one per minute or one per day before midnight', UNKNOWN, 2500, midnight],
 ])('for %s, the estimate is "%s"', (_what, expected, rows, given) => {
   const result = estimateDuration(rows, quota(given), START);
-  expect([formatEstimate(result), result.isDaily]).toEqual([expected, / per day$/.test(expected)]);
+  expect([formatEstimate(result), result.windowMs === DAY_MS]).toEqual([expected, / per day$/.test(expected)]);
 });
 
 test('the estimate is unknown without a known limit', () => {
@@ -73,9 +69,9 @@ test.each<[string, string, number, Shown, number]>([
   ['has no quota at 40 columns', '118 of 900 · 13m left', 118, minute, ROOM_40],
   ['keeps the time left at 40 columns', '199,999 of 299,999 · 1h 40m left', 199_999, largest, ROOM_40],
   ['omits the quota during a wait', '118 of 900 · 14m left', 118, { ...ended, isWaiting: true }, ROOM_80],
-  ['counts rows to look up', '890 of 900 · 1m left · quota 2 of 60 · 3 to look up', 890, toLookUp, ROOM_80],
+  ['counts unknown rows', '890 of 900 · 1m left · quota 2 of 60 · 3 unconfirmed', 890, toLookUp, ROOM_80],
   ['shows no time after the last row', '900 of 900 · quota 2 of 60', 900, minute, ROOM_80],
-  ['needs the length of the window', '118 of 900 · time left unknown', 118, { resetAt: START + HALF_HOUR }, ROOM_40],
+  ['needs the length of the window', '118 of 900 · quota 0 of 60', 118, { resetAt: START + HALF_HOUR }, ROOM_80],
   ['knows the time to the only reset that is needed', '840 of 900 · 30s left', 840, {}, ROOM_40],
   ['shows the wait for the next request to the second', '895 of 900 · 1m 2s left', 895, soon, ROOM_80],
 ])('the progress line %s: %s', (_what, expected, done, shown, room) => {
@@ -83,6 +79,22 @@ test.each<[string, string, number, Shown, number]>([
   const show = progressLineFormatter(total, new FakeClock(START));
   const counts = { ...NONE, created: done, unknown };
   expect(show({ counts, quota: quota(given), isWaiting, room })).toBe(expected);
+});
+
+test('the progress line shows no time until two resets show the length of a window, unless its limit is that of a plan', () => {
+  const lineOf = (total: number, limit: number) => {
+    const show = progressLineFormatter(total, new FakeClock(START));
+    return (done: number, resetAt: number): string => {
+      const view = quota({ limit, remaining: 0, resetAt: START + resetAt, updatedAt: START + resetAt - 3000 });
+      return show({ counts: { ...NONE, created: done }, quota: view, isWaiting: true, room: ROOM_80 });
+    };
+  };
+  const custom = lineOf(30, 3);
+  expect([custom(2, 4000), custom(5, 8000)]).toEqual(['2 of 30', '5 of 30 · 40s left']);
+  // A reset that moves before it is reached shows no length, but a later one does.
+  expect([custom(8, 9500), custom(8, 39_500)]).toEqual(['8 of 30 · 38s left', '8 of 30 · 4m left']);
+  const plan = lineOf(300, 60);
+  expect([plan(2, 4000), plan(62, 8000)]).toEqual(['2 of 300 · 4m left', '62 of 300 · 20s left']);
 });
 
 test.each([
