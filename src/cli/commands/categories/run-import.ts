@@ -28,8 +28,11 @@ interface ImportOptions extends RowOptions {
 export const importAction: Action<ImportOptions, ImportData> = {
   async run(session, options, file = '-') {
     const { context, progress, warn } = session;
-    const rows = await readRows(await readInputFile(file, context), options);
-    for (const warning of [repeatedNamesWarning(rows), lookAlikesWarning(rows)]) if (warning) await warn(warning);
+    const input = await readInputFile(file, context);
+    const rows = await readRows(input, options);
+    const noRows = rows.length === 0 ? `${input.label} has no rows` : undefined;
+    for (const warning of [noRows, repeatedNamesWarning(rows), lookAlikesWarning(rows)])
+      if (warning) await warn(warning);
     if (options.dryRun) return preview(session, rows);
     // The prompt comes before the lock, so that an open prompt does not block other imports.
     if (!options.yes) await confirm(session, rows, file);
@@ -124,6 +127,7 @@ async function confirm(session: Session, rows: readonly NewCategory[], file: str
   const what = formatCount(toCreate.length, 'category', 'categories');
   const from = urlSource === 'environment' ? '' : `profile "${profile}", `;
   const question = `Create ${what} at ${baseUrl} (${from}${formatEstimate(estimate)})?`;
-  if (!(await askYesNo(session.context, escapeControls(question))))
-    throw new PetstoreError('interrupted', 'canceled', { silent: true });
+  if (await askYesNo(session.context, escapeControls(question))) return;
+  await session.context.stderr.write('Nothing was created\n');
+  throw new PetstoreError('interrupted', 'canceled', { silent: true });
 }

@@ -97,16 +97,20 @@ test.runIf(hasSignals)('after SIGINT, an import prints how to resume, and a wait
   expect(listed()).toEqual(names);
 });
 
-test.runIf(hasPty)('an import prompts with URL and count, and "no" causes exit code 130 without an error', async () => {
-  const { first, url, listed } = await fleetOf({ rows: 3 });
-  const steps = [{ after: 'Create 3', send: 'n\r' }];
-  const no = await inTerminal(first, ['categories', 'import', 'rows.csv'], { steps, columns: 120 });
-  expect([no.code, no.cooked, listed()]).toEqual([130, true, []]);
-  expect(no.screen).toContain(`Create 3 categories at ${url} (profile `);
-  expect(no.screen).not.toContain('error:');
-  // The prompt took no lock, so no other import has waited for the answer.
-  expect(existsSync(join(first.dir, 'state', 'imports'))).toBe(false);
-});
+test.runIf(hasPty)(
+  'an import prompts with URL and count, and "no" creates nothing, says so, and causes exit code 130',
+  async () => {
+    const { first, url, listed } = await fleetOf({ rows: 3 });
+    const steps = [{ after: 'Create 3', send: 'n\r' }];
+    const no = await inTerminal(first, ['categories', 'import', 'rows.csv'], { steps, columns: 120 });
+    expect([no.code, no.cooked, listed()]).toEqual([130, true, []]);
+    expect(no.screen).toContain(`Create 3 categories at ${url} (profile `);
+    expect(no.screen).toContain('Nothing was created');
+    expect(no.screen).not.toContain('error:');
+    // The prompt took no lock, so no other import has waited for the answer.
+    expect(existsSync(join(first.dir, 'state', 'imports'))).toBe(false);
+  },
+);
 
 for (const [define, place, loss, isShared] of [
   [test, 'by the next import', 'the state directory was deleted', false],

@@ -32,7 +32,8 @@ const NONE = { created: [], skipped: [], failed: [], unknown: [], pending: 0 };
 test('`import --json` prints one document, and another import skips the rows and warns about different descriptions', async () => {
   const { run } = shop();
   const empty = await run([...IMPORT, '-', '--json'], '[]');
-  expect([empty.code, empty.err, JSON.parse(empty.out)]).toEqual([0, '', NONE]);
+  const noRows = { warning: { message: 'stdin has no rows' } };
+  expect([empty.code, JSON.parse(empty.err), JSON.parse(empty.out)]).toEqual([0, noRows, NONE]);
   expect((await run([...IMPORT, '-', '--dry-run'], '[]')).out).toBe('Would create 0 categories and skip 0\n');
   const first = await run([...IMPORT, '-', '--json'], '{"name":"dog","id":77}\n{"name":"cat","description":"Felis"}\n');
   expect([first.code, first.err]).toEqual([0, '']);
@@ -73,6 +74,19 @@ test.runIf(hasSymlinks)(
     expect(readdirSync(join(dir, 'state', 'imports'))).toHaveLength(1);
   },
 );
+
+test('an import of a file that has only a header warns that it has no rows, and sends nothing', async () => {
+  const { dir, file } = shop();
+  file('head.csv', 'name,description\n');
+  const { env, requests } = await serving(() => 'reset');
+  const { code, out, err } = await inProcess([...IMPORT, 'head.csv', '--yes'], { dir, env });
+  expect([code, out, err]).toEqual([
+    0,
+    'Created 0, skipped 0, failed 0, unknown 0\n',
+    'warning: "head.csv" has no rows\n',
+  ]);
+  expect(requests).toEqual([]);
+});
 
 test('an import of an invalid file exits with code 2 and records nothing, even without a key', async () => {
   const { dir, file, run } = shop();
