@@ -1,11 +1,11 @@
 // The client library: `import { createClient } from 'petstore-cli'`, with the limits and retries of the command line.
 import { homedir } from 'node:os';
+import { checkedRequest, checkNewCategory, checkWanted } from './api/arguments.ts';
 import type { Api } from './api/categories.ts';
 import { createApi } from './api/categories.ts';
 import { createCategory, getCategory } from './api/lookup.ts';
-import { checkedRequest, deprecationNotices, jsonValue } from './api/raw-request.ts';
+import { deprecationNotices, jsonValue } from './api/raw-request.ts';
 import type { Category, CategoryId, NewCategory } from './api/types.ts';
-import { newCategoryProblem } from './api/types.ts';
 import type {
   ApiResponse,
   CallOptions,
@@ -58,7 +58,6 @@ export type {
 export { PetstoreError };
 
 const CALL_OPTIONS = ['signal', 'timeoutMs'];
-const CATEGORY_FIELDS = ['name', 'description'];
 const LIMITS = ['maxWaitMs', 'maxRetries', 'timeoutMs'];
 const OPTIONS = ['baseUrl', 'apiKey', 'stateDir', 'stateUrl', 'statePassword', ...LIMITS, 'onWait', 'onWarning'];
 
@@ -128,7 +127,7 @@ export function createClient(options: ClientOptions): Client {
         call(options, [], async (send) => plain(await getCategory(operations(send), checkWanted(category)))),
       create: (category, options) =>
         call(options, ['ifMissing'], async (send, { ifMissing }) => {
-          const checked = checkCategory(category);
+          const checked = checkNewCategory(category);
           return plain((await createCategory(operations(send), checked, ifMissing === true, warn)).category);
         }),
     },
@@ -175,20 +174,6 @@ function ledgerDir(given: string | null | undefined): string | null | undefined 
   } catch {
     return undefined;
   }
-}
-
-function checkWanted(given: unknown): string | CategoryId {
-  if (typeof given === 'string' && given !== '') return given;
-  const { id } = Object(given) as Partial<CategoryId>;
-  if (typeof id === 'bigint' || Number.isSafeInteger(id)) return { id } as CategoryId;
-  throw new PetstoreError('usage', 'the category must be a name, or { id } with a whole number');
-}
-
-function checkCategory(given: unknown): NewCategory {
-  const { name, description } = checkOptions<Partial<NewCategory>>(given, CATEGORY_FIELDS, 'a category', 'field');
-  const problem = description === null ? 'description must be a string' : newCategoryProblem(name, description);
-  if (problem !== undefined) throw new PetstoreError('usage', `the ${problem}`);
-  return { name: name as string, description };
 }
 
 // Rounds numbers to the nearest double, except the id.

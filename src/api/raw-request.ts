@@ -2,10 +2,8 @@
 
 import { PetstoreError } from '../errors.ts';
 import type { HttpHeaders, HttpRequest } from '../http/types.ts';
-import { invalidValueError } from '../settings/check-options.ts';
 import { escapeControls } from '../text/escape.ts';
-import { formatChoices } from '../text/format.ts';
-import { parseJson, stringifyJson } from '../text/json.ts';
+import { parseJson } from '../text/json.ts';
 
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
@@ -29,44 +27,6 @@ export function rawRequest(
     });
   }
   return { method, path: pathBelowBase(path), body, safe };
-}
-
-/**
- * Builds a request from the arguments of a JavaScript program.
- * @param body text is sent as it is; any other value is serialized
- * @throws PetstoreError `usage`
- */
-export function checkedRequest(method: unknown, path: unknown, body: unknown): HttpRequest {
-  const known = METHODS.find((one) => one === String(method).toUpperCase());
-  if (!known) throw invalidValueError(method, 'method', `use ${formatChoices(METHODS)}`);
-  if (typeof path !== 'string') throw new PetstoreError('usage', 'path must be a string');
-  return rawRequest(known, path, body === undefined ? undefined : jsonText(body), 'the body');
-}
-
-function jsonText(body: unknown): string {
-  const text = typeof body === 'string' ? body : serialize(body);
-  // UTF-8 cannot encode half of a surrogate pair.
-  if (text !== undefined && !/\p{Surrogate}/u.test(text) && isJson(text)) return text;
-  throw new PetstoreError('usage', 'body is not valid JSON');
-}
-
-// Returns undefined for a cycle, or for a value that JSON cannot hold.
-function serialize(body: unknown): string | undefined {
-  if (typeof body === 'function' || typeof body === 'symbol') return undefined;
-  try {
-    return stringifyJson(body);
-  } catch {
-    return undefined;
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    parseJson(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The value of a body: text if it is not JSON, null if it is empty. */
