@@ -26,12 +26,15 @@ export interface ClientOptions {
   readonly onWarning?: ((text: string) => void) | undefined;
 }
 
-/** A wait for the rate limit or before a retry. */
+/** A wait for the rate limit, before a retry, or of an import. */
 export interface Wait {
   /** Epoch milliseconds. */
   readonly until: number;
-  /** After a 429, for an exhausted quota, for the response to another request, or after a failed attempt. */
-  readonly reason: 'blocked' | 'window' | 'pending' | 'backoff';
+  /**
+   * After a 429, for an exhausted quota, for the response to another request, or after a failed attempt; in an import also
+   * for a complete list, for creates that may still be processed, or to confirm its lock on a state server.
+   */
+  readonly reason: 'blocked' | 'window' | 'pending' | 'backoff' | 'list' | 'requests' | 'lock';
 }
 
 export interface CallOptions {
@@ -44,6 +47,54 @@ export interface CallOptions {
 export interface CreateOptions extends CallOptions {
   /** Returns the category of exactly this name if there is one (default: false). */
   readonly ifMissing?: boolean | undefined;
+}
+
+/** The rows of an import; other fields are rejected, except `id`, which is ignored. */
+export type ImportRows = Iterable<NewCategory> | AsyncIterable<NewCategory>;
+
+export interface ImportOptions extends CallOptions {
+  /** The most requests at a time, from 1 to 64 (default 8). */
+  readonly concurrency?: number | undefined;
+  /** Called after the first list, and after each row. */
+  readonly onProgress?: ((progress: ImportProgress) => void) | undefined;
+}
+
+/** How many names are in each state; a name that several rows repeat counts once. */
+export interface ImportProgress {
+  readonly created: number;
+  /** The names that existed. */
+  readonly skipped: number;
+  readonly failed: number;
+  /** The names that may or may not exist, for now. */
+  readonly unknown: number;
+  readonly pending: number;
+}
+
+/** What an import did. Rows are counted from 1. */
+export interface ImportDocument {
+  readonly created: readonly Category[];
+  /** Rows whose category exists (`differs`: with another description), and rows that repeat the name of an earlier row. */
+  readonly skipped: readonly {
+    readonly row: number;
+    readonly name: string;
+    readonly id?: Category['id'];
+    readonly differs?: boolean;
+    readonly repeats?: number;
+  }[];
+  /** Rows that the service rejected, with its code, message and status. */
+  readonly failed: readonly {
+    readonly row: number;
+    readonly name: string;
+    readonly code?: string | undefined;
+    readonly message: string;
+    readonly status?: number | undefined;
+  }[];
+  /** Rows whose category may or may not exist. */
+  readonly unknown: readonly { readonly row: number; readonly name: string; readonly reason?: string | undefined }[];
+  /** The number of names that were not sent, or certainly not processed. */
+  readonly pending: number;
+  /** New categories that no row explains: each may be an unknown row. */
+  readonly unexplained?: readonly Pick<Category, 'id' | 'name'>[];
 }
 
 export interface RequestOptions extends CallOptions {
@@ -68,6 +119,11 @@ export interface Client {
     get(category: string | CategoryId, options?: CallOptions): Promise<Category>;
     /** `POST /categories`: the category as created. A request that may have been processed is never sent again. */
     create(category: NewCategory, options?: CreateOptions): Promise<Category>;
+    /**
+     * Creates a category for each row whose name the list does not show, as `petstore categories import` does: one import
+     * at a time, and no row twice. A run that ends early is rejected with an error whose `document` holds what was done.
+     */
+    import(rows: ImportRows, options?: ImportOptions): Promise<ImportDocument>;
   };
   /** Sends any request. Every status is a response, not an error, except a 429 to the last attempt. */
   request(method: string, path: string, options?: RequestOptions): Promise<ApiResponse>;

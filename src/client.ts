@@ -1,8 +1,7 @@
 // The client library: `import { createClient } from 'petstore-cli'`, with the limits and retries of the command line.
 import { homedir } from 'node:os';
 import { checkedRequest, checkNewCategory, checkWanted } from './api/arguments.ts';
-import type { Api } from './api/categories.ts';
-import { createApi } from './api/categories.ts';
+import { Calls, publicCategory, publicDocument } from './api/calls.ts';
 import { createCategory, getCategory } from './api/lookup.ts';
 import { deprecationNotices, jsonValue } from './api/raw-request.ts';
 import type { Category, CategoryId, NewCategory } from './api/types.ts';
@@ -12,14 +11,17 @@ import type {
   Client,
   ClientOptions,
   CreateOptions,
+  ImportDocument,
+  ImportOptions,
+  ImportProgress,
+  ImportRows,
   RequestOptions,
   Wait,
 } from './client-types.ts';
 import { systemClock } from './clock.ts';
 import type { ErrorKind } from './error-kind.ts';
-import type { ErrorDetails } from './errors.ts';
-import { PetstoreError, toPetstoreError } from './errors.ts';
-import type { HttpClient } from './http/http-client.ts';
+import type { ErrorDetails, Problem } from './errors.ts';
+import { PetstoreError } from './errors.ts';
 import { sharedMemory } from './rate-limit/machine-ledger.ts';
 import type { Quota, QuotaWindow } from './rate-limit/quota.ts';
 import { Service } from './service.ts';
@@ -35,7 +37,6 @@ import { checkBaseUrl, checkKey } from './settings/credential-rules.ts';
 import { stateDir } from './settings/paths.ts';
 import type { StateServer } from './shared-log/state-server.ts';
 import { parseStateUrl } from './shared-log/state-url.ts';
-import { toPlainJson } from './text/json.ts';
 import { Redactor } from './text/redact.ts';
 import { VERSION } from './version.ts';
 
@@ -49,7 +50,12 @@ export type {
   CreateOptions,
   ErrorDetails,
   ErrorKind,
+  ImportDocument,
+  ImportOptions,
+  ImportProgress,
+  ImportRows,
   NewCategory,
+  Problem,
   Quota,
   QuotaWindow,
   RequestOptions,
@@ -57,7 +63,6 @@ export type {
 };
 export { PetstoreError };
 
-const CALL_OPTIONS = ['signal', 'timeoutMs'];
 const LIMITS = ['maxWaitMs', 'maxRetries', 'timeoutMs'];
 const OPTIONS = ['baseUrl', 'apiKey', 'stateDir', 'stateUrl', 'statePassword', ...LIMITS, 'onWait', 'onWarning'];
 
@@ -79,75 +84,74 @@ export function createClient(options: ClientOptions): Client {
   const onWarning = checkListener(given.onWarning, 'onWarning');
   const warn = (text: string): void => onWarning(redactor.redact(text));
   const stateServer = lazyStateServer(given, warn);
+  const dir = stateDirOf(given.stateDir);
+  const limits = {
+    maxWaitMs: checkAtLeastZero(given.maxWaitMs ?? 120_000, 'maxWaitMs'),
+    maxRetries: checkCount(given.maxRetries ?? 4, 'maxRetries'),
+    timeoutMs: checkTimeout(given.timeoutMs ?? 30_000),
+  };
   const service = new Service({
     ...{ baseUrl, key, env: process.env, version: VERSION, clock: systemClock, signal: new AbortController().signal },
-    limits: {
-      maxWaitMs: checkAtLeastZero(given.maxWaitMs ?? 120_000, 'maxWaitMs'),
-      maxRetries: checkCount(given.maxRetries ?? 4, 'maxRetries'),
-      timeoutMs: checkTimeout(given.timeoutMs ?? 30_000),
-    },
-    stateDir: ledgerDir(given.stateDir),
+    limits,
+    stateDir: dir,
     openMemory: () => sharedMemory({ baseUrl, key }),
     stateServer: stateServer?.open,
     onWarning: warn,
-    // Only an import has other reasons to wait.
-    onWait: (wait) => wait && onWait({ until: wait.until, reason: wait.reason as Wait['reason'] }),
+    onWait: (wait) => wait && onWait({ until: wait.until, reason: wait.reason }),
   });
+  const calls = new Calls({ httpClient: () => service.httpClient(), timeoutMs: limits.timeoutMs, redactor });
   let closed: Promise<void> | undefined;
-
-  // Runs a call, which sends each request with the call's own signal and timeout.
-  const call = async <Options extends CallOptions, Result>(
-    options: Options | undefined,
-    names: readonly string[],
-    work: (send: Send, options: Options) => Promise<Result>,
-  ): Promise<Result> => {
-    let signal: AbortSignal | undefined;
-    try {
-      if (closed !== undefined) throw closedError();
-      const one = checkOptions<Options>(options, [...CALL_OPTIONS, ...names], 'the call');
-      ({ signal } = one);
-      if (signal && !(signal instanceof AbortSignal)) throw new PetstoreError('usage', 'signal must be an AbortSignal');
-      const timeoutMs = one.timeoutMs === undefined ? undefined : checkTimeout(one.timeoutMs);
-      return await work(async (request) => (await service.httpClient()).send({ ...request, signal, timeoutMs }), one);
-    } catch (error) {
-      throw publicError(error, signal, redactor);
-    }
+  const closeOnce = async (): Promise<void> => {
+    await calls.close();
+    await service.close();
+    stateServer?.close();
   };
-  const operations = (send: Send): Api['categories'] => createApi({ send }).categories;
-  const close = (): Promise<void> => (closed ??= service.close().then(() => stateServer?.close()));
+  const close = (): Promise<void> => (closed ??= closeOnce());
   return {
     categories: {
       list: (options) =>
-        call(options, [], async (send) => {
-          const { listed, flaw } = await operations(send).list();
+        calls.run(options, [], async ({ categories }) => {
+          const { listed, flaw } = await categories.list();
           if (flaw) warn(flaw.reason);
-          return listed.map(plain);
+          return listed.map(publicCategory);
         }),
       get: (category, options) =>
-        call(options, [], async (send) => plain(await getCategory(operations(send), checkWanted(category)))),
+        calls.run(options, [], async ({ categories }) =>
+          publicCategory(await getCategory(categories, checkWanted(category))),
+        ),
       create: (category, options) =>
-        call(options, ['ifMissing'], async (send, { ifMissing }) => {
+        calls.run(options, ['ifMissing'], async ({ categories }, { ifMissing }) => {
           const checked = checkNewCategory(category);
-          return plain((await createCategory(operations(send), checked, ifMissing === true, warn)).category);
+          return publicCategory((await createCategory(categories, checked, ifMissing === true, warn)).category);
+        }),
+      import: (rows, options) =>
+        calls.run(options, ['concurrency', 'onProgress'], async ({ categories, signal, timeoutMs }, given) => {
+          const { importRows } = await import('./import/import-rows.ts');
+          const document = await importRows(rows, given, {
+            ...{ categories, target: baseUrl, clock: systemClock, signal, timeoutMs, warn },
+            ...{ stateDir: dir, openStateServer: stateServer?.open },
+            maxRetries: limits.maxRetries,
+            hasQuota: () => service.quota().nextRequestAt === null,
+            onPause: (pause) => pause && onWait(pause),
+          });
+          return publicDocument(document, redactor);
         }),
     },
     request: (method, path, options) =>
-      call(options, ['body'], async (send, { body }) => {
+      calls.run(options, ['body'], async ({ send }, { body }) => {
         const outgoing = checkedRequest(method, path, body);
         const response = await send(outgoing);
         deprecationNotices(outgoing.method, outgoing.path, response.headers).forEach(warn);
         return { status: response.status, headers: response.headers, body: jsonValue(response.body) };
       }),
     quota() {
-      if (closed !== undefined) throw closedError();
+      calls.checkOpen();
       return service.quota();
     },
     close,
     [Symbol.asyncDispose]: close,
   };
 }
-
-type Send = HttpClient['send'];
 
 // The code for the state server is loaded at the first call.
 function lazyStateServer({ stateUrl, statePassword }: Partial<ClientOptions>, onOutage: (text: string) => void) {
@@ -164,8 +168,8 @@ function lazyStateServer({ stateUrl, statePassword }: Partial<ClientOptions>, on
   };
 }
 
-// Null keeps the ledger in memory; undefined, without a home directory, does so with a warning.
-function ledgerDir(given: string | null | undefined): string | null | undefined {
+// Null keeps the state in memory; without a home directory, it is undefined.
+function stateDirOf(given: string | null | undefined): string | null | undefined {
   if (given === null) return null;
   if (given !== undefined) return checkPath(given, 'stateDir');
   const { env, platform } = process;
@@ -174,25 +178,4 @@ function ledgerDir(given: string | null | undefined): string | null | undefined 
   } catch {
     return undefined;
   }
-}
-
-// Rounds numbers to the nearest double, except the id.
-function plain({ id, ...rest }: Category): Category {
-  return { id, ...(toPlainJson(rest) as typeof rest) };
-}
-
-function closedError(): PetstoreError {
-  return new PetstoreError('usage', 'the client is closed', { hint: 'create another client' });
-}
-
-// Omits internal details, and redacts the key, which the service may have repeated.
-function publicError(thrown: unknown, signal: AbortSignal | undefined, redactor: Redactor): PetstoreError {
-  const isAbort = signal?.aborted && (thrown === signal.reason || !(thrown instanceof PetstoreError));
-  const error = isAbort
-    ? new PetstoreError('interrupted', 'the call was aborted', { cause: thrown })
-    : toPetstoreError(thrown);
-  const { kind, message, hint, code, serviceMessage, status, retryAt, processed, cause } = error;
-  const redact = (text: string | undefined): string | undefined => text && redactor.redact(text);
-  const redacted = { hint: redact(hint), code: redact(code), serviceMessage: redact(serviceMessage) };
-  return new PetstoreError(kind, redactor.redact(message), { ...redacted, status, retryAt, processed, cause });
 }

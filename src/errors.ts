@@ -1,9 +1,10 @@
 // The program's errors; the kind of an error determines its exit code. Other thrown values are converted to them.
 import { getSystemErrorMap } from 'node:util';
+import type { ImportDocument } from './client-types.ts';
 import type { ErrorKind } from './error-kind.ts';
 import { escapeControls } from './text/escape.ts';
 
-/** @internal An error in the input of an import; `row` counts data rows from 1. A row of a JSON array or a program has no line. */
+/** An error in the input of an import; `row` counts data rows from 1. A row of a JSON array or a program has no line. */
 export interface Problem {
   readonly line?: number | undefined;
   readonly row?: number | undefined;
@@ -39,10 +40,10 @@ export interface ErrorDetails {
   readonly retryAt?: number | undefined;
   /** @internal Default: `perhaps` for the kinds `unknown_outcome` and `internal`, otherwise `no`. */
   readonly processed?: Processed | undefined;
-  /** @internal All errors in an input file. */
+  /** All invalid rows of an import. */
   readonly problems?: readonly Problem[] | undefined;
-  /** @internal What an import did before it failed. */
-  readonly document?: object | undefined;
+  /** What an import did before it failed. */
+  readonly document?: ImportDocument | undefined;
   /** @internal Overrides the kind's exit code (143 after SIGTERM, 129 after SIGHUP). */
   readonly exitCode?: number | undefined;
   /** @internal True if nothing is printed, for example after a prompt was answered with "no". */
@@ -69,6 +70,10 @@ export class PetstoreError extends Error {
   declare readonly retryAt: number | undefined;
   /** `unknown` if an interrupted create may have been processed. */
   declare readonly outcome: 'unknown' | undefined;
+  /** All invalid rows of an import. */
+  declare readonly problems: readonly Problem[] | undefined;
+  /** What an import did before it failed. */
+  declare readonly document: ImportDocument | undefined;
   /** @internal */
   declare readonly details: ErrorDetails;
 
@@ -88,6 +93,8 @@ export class PetstoreError extends Error {
       // console.log and loggers show enumerable properties.
       Object.defineProperty(this, name, { value, enumerable: value !== undefined });
     }
+    // Too long for a log.
+    for (const name of ['problems', 'document'] as const) Object.defineProperty(this, name, { value: details[name] });
   }
 
   /** @internal */
@@ -97,8 +104,7 @@ export class PetstoreError extends Error {
 
   /** The error as `--json` prints it; `retryAt` is ISO 8601. */
   toJSON(): object {
-    const { kind, message, hint, code, status, outcome } = this;
-    const { problems } = this.details;
+    const { kind, message, hint, code, status, outcome, problems } = this;
     const retryAt = this.retryAt === undefined ? undefined : new Date(this.retryAt).toISOString();
     return { kind, message, hint, code, status, retryAt, outcome, problems };
   }
@@ -110,7 +116,7 @@ export function rephrase(error: PetstoreError, message: string, hint: Hint = err
 }
 
 /** @internal Returns a copy that says what an import did before it failed. */
-export function withDocument(error: PetstoreError, document: object): PetstoreError {
+export function withDocument(error: PetstoreError, document: ImportDocument): PetstoreError {
   return new PetstoreError(error.kind, error.message, { ...error.details, document });
 }
 

@@ -1,6 +1,6 @@
 // The errors of requests: limits, failures of the transport, and responses that are not a success (docs/cli.md, exit codes).
 import type { ErrorDetails, Hint } from '../errors.ts';
-import { PetstoreError } from '../errors.ts';
+import { PetstoreError, toPetstoreError } from '../errors.ts';
 import { escapeControls } from '../text/escape.ts';
 import { formatChosenDuration, formatDuration, formatTime } from '../text/format.ts';
 import { parseJson } from '../text/json.ts';
@@ -108,15 +108,15 @@ export function unknownOutcomeError(request: HttpRequest, problem: string, detai
   return new PetstoreError('unknown_outcome', message, { ...details, ...hint, problem });
 }
 
-// The abort reason carries the exit code.
+// The reason of an abort carries the exit code, or the reason of the program that uses the library.
 function interruptedError(request: HttpRequest, reason: unknown): PetstoreError {
-  const exitCode = reason instanceof PetstoreError ? reason.details.exitCode : undefined;
+  const { cause, details } = toPetstoreError(reason);
   const { what, ...hint } = describeUncertain(request);
   return new PetstoreError('interrupted', `interrupted: the outcome of ${what} is unknown`, {
     ...hint,
     processed: 'perhaps',
-    exitCode,
-    cause: reason,
+    exitCode: details.exitCode,
+    cause,
   });
 }
 

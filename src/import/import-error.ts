@@ -84,7 +84,8 @@ function stopError(error: PetstoreError, isUnknown: boolean): PetstoreError {
 
 // The first worker to stop may have been waiting while another worker's create was in flight.
 function interruptedError({ kind, details, processed }: PetstoreError, isUnknown: boolean): PetstoreError {
-  const message = details.exitCode === 130 ? 'interrupted' : 'terminated';
+  // A signal other than that of Ctrl-C has another exit code.
+  const message = (details.exitCode ?? 130) === 130 ? 'interrupted' : 'terminated';
   return new PetstoreError(kind, message, {
     ...details,
     hint: undefined,

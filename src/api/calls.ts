@@ -1,0 +1,112 @@
+// The calls of a program that uses the library: each has its own signal and timeout, and is rejected with a public error.
+import type { CallOptions, ImportDocument } from '../client-types.ts';
+import { PetstoreError, toPetstoreError } from '../errors.ts';
+import type { HttpClient } from '../http/http-client.ts';
+import { checkOptions, checkTimeout } from '../settings/check-options.ts';
+import { toPlainJson } from '../text/json.ts';
+import type { Redactor } from '../text/redact.ts';
+import type { Api } from './categories.ts';
+import { createApi } from './categories.ts';
+import type { Category } from './types.ts';
+
+/** One call; its requests have its signal and timeout. */
+interface Call extends Api {
+  readonly send: HttpClient['send'];
+  /** Its reason is a PetstoreError. */
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+interface CallsOptions {
+  readonly httpClient: () => Promise<HttpClient>;
+  /** The default of the calls. */
+  readonly timeoutMs: number;
+  readonly redactor: Redactor;
+}
+
+export class Calls {
+  readonly #options: CallsOptions;
+  readonly #running = new Set<Promise<unknown>>();
+  #isClosed = false;
+
+  constructor(options: CallsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @param names the options besides those of every call
+   * @throws PetstoreError
+   */
+  async run<Options extends CallOptions, Result>(
+    given: Options | undefined,
+    names: readonly string[],
+    work: (call: Call, options: Options) => Promise<Result>,
+  ): Promise<Result> {
+    const { httpClient, redactor } = this.#options;
+    const abort = new AbortController();
+    let unlink = (): void => undefined;
+    try {
+      this.checkOpen();
+      const options = checkOptions<Options>(given, ['signal', 'timeoutMs', ...names], 'the call');
+      unlink = abortAfter(options.signal, abort);
+      const timeoutMs = checkTimeout(options.timeoutMs ?? this.#options.timeoutMs);
+      const { signal } = abort;
+      const send: Call['send'] = async (request) => (await httpClient()).send({ ...request, signal, timeoutMs });
+      const result = work({ send, ...createApi({ send }), signal, timeoutMs }, options);
+      this.#running.add(result);
+      return await result.finally(() => this.#running.delete(result));
+    } catch (error) {
+      throw publicError(error, redactor);
+    } finally {
+      unlink();
+    }
+  }
+
+  /** @throws PetstoreError `usage` after `close` */
+  checkOpen(): void {
+    if (this.#isClosed) throw new PetstoreError('usage', 'the client is closed', { hint: 'create another client' });
+  }
+
+  /** Rejects later calls, and waits for those in progress. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.allSettled(this.#running);
+  }
+}
+
+// No listener is added to the program's signal, which many calls may share. Returns a function that unlinks the two.
+function abortAfter(signal: AbortSignal | undefined, call: AbortController): () => void {
+  if (signal === undefined) return () => undefined;
+  if (!(signal instanceof AbortSignal)) throw new PetstoreError('usage', 'signal must be an AbortSignal');
+  const own = AbortSignal.any([signal]);
+  const abort = (): void =>
+    call.abort(new PetstoreError('interrupted', 'the call was aborted', { cause: signal.reason }));
+  if (own.aborted) abort();
+  own.addEventListener('abort', abort);
+  return () => own.removeEventListener('abort', abort);
+}
+
+/** Rounds numbers to the nearest double, except the id. */
+export function publicCategory({ id, ...rest }: Category): Category {
+  return { id, ...(toPlainJson(rest) as typeof rest) };
+}
+
+/** Redacts the key, which the service may have repeated in its messages. */
+export function publicDocument(document: ImportDocument, redactor: Redactor): ImportDocument {
+  const failed = document.failed.map(({ code, message, ...row }) => {
+    return { ...row, code: code && redactor.redact(code), message: redactor.redact(message) };
+  });
+  return { ...document, created: document.created.map(publicCategory), failed };
+}
+
+// Omits internal details, and redacts the key.
+function publicError(thrown: unknown, redactor: Redactor): PetstoreError {
+  const error = toPetstoreError(thrown);
+  const { kind, message, hint, code, serviceMessage, status, retryAt, processed, problems, document, cause } = error;
+  const redact = (text: string | undefined): string | undefined => text && redactor.redact(text);
+  return new PetstoreError(kind, redactor.redact(message), {
+    ...{ hint: redact(hint), code: redact(code), serviceMessage: redact(serviceMessage) },
+    ...{ status, retryAt, processed, problems, cause },
+    document: document && publicDocument(document, redactor),
+  });
+}

@@ -1,0 +1,168 @@
+// `client.categories.import` with sandboxes in memory: rows, progress, errors with a document, aborts, and imports at once.
+import { expect, onTestFinished, test } from 'vitest';
+import type { Client, ClientOptions, ImportOptions, ImportProgress, ImportRows, Wait } from '../../src/client.ts';
+import { createClient, PetstoreError } from '../../src/client.ts';
+import type { SandboxOptions } from '../../src/sandbox/start.ts';
+import { startSandbox } from '../../src/sandbox/start.ts';
+import { errorResponse } from '../support/http-fake.ts';
+import { until } from '../support/processes.ts';
+import { serving } from '../support/world.ts';
+
+async function sandboxClient(options: SandboxOptions = {}, more: Partial<ClientOptions> = {}) {
+  const { client: own, close } = await startSandbox({ plan: 'enterprise', ...options });
+  onTestFinished(close);
+  return { own, client: open({ ...own, ...more }) };
+}
+
+function open(options: ClientOptions): Client {
+  const client = createClient(options);
+  onTestFinished(client.close);
+  return client;
+}
+
+async function errorOf(call: Promise<unknown>): Promise<PetstoreError> {
+  const error = await call.catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(PetstoreError);
+  return error as PetstoreError;
+}
+
+const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ name: `species ${at}` }));
+const namesOf = async ({ categories }: Client) => (await categories.list()).map(({ name }) => name).sort();
+
+test('an import creates the rows that do not exist, once for each name, and reports its progress', async () => {
+  const { client } = await sandboxClient();
+  await client.categories.create({ name: 'cat', description: 'Felis' });
+  async function* given() {
+    yield { name: 'dog', description: 'Canis' };
+    yield { name: 'cat', description: 'Panthera' };
+    yield { name: 'dog', description: 'Canis' };
+  }
+  const seen: ImportProgress[] = [];
+  const document = await client.categories.import(given(), { onProgress: (counts) => void seen.push(counts) });
+  expect(document).toEqual({
+    created: [{ id: 2, name: 'dog', description: 'Canis' }],
+    skipped: [
+      { row: 2, name: 'cat', id: 1, differs: true },
+      { row: 3, name: 'dog', id: 2, repeats: 1 },
+    ],
+    failed: [],
+    unknown: [],
+    pending: 0,
+  });
+  const first = { created: 0, skipped: 1, failed: 0, unknown: 0, pending: 1 };
+  expect([seen[0], seen.at(-1)]).toEqual([first, { ...first, created: 1, pending: 0 }]);
+});
+
+test.each<[string, unknown, string, object]>([
+  ['a row without a name', [{ name: 'dog' }, {}], 'the input, row 2: name is missing', { problems: [{ row: 2 }] }],
+  ['half a character', [{ name: '\ud83d' }], 'the input, row 1: name contains an unpaired surrogate', {}],
+  [
+    'an unknown field',
+    [{ name: 'dog', legs: 4 }],
+    'the input, row 1: unknown field "legs"',
+    { problems: [{ row: 1 }] },
+  ],
+  ['text', 'name,dog', 'rows must be an array or another iterable object', { problems: undefined }],
+  ['an iterable that throws', brokenRows(), 'the rows cannot be read', { cause: new Error('broken') }],
+])('an import of %s is a usage error, and nothing is sent', async (_what, given, message, rest) => {
+  const fake = await serving(() => ({ body: [] }));
+  const { categories } = open({ baseUrl: fake.url, apiKey: 'k_0123456789', stateDir: null });
+  const error = await errorOf(categories.import(given as ImportRows));
+  expect(error).toMatchObject({ kind: 'usage', message, document: undefined, ...rest });
+  expect(fake.requests).toEqual([]);
+});
+
+function* brokenRows(): Generator<{ name: string }> {
+  yield { name: 'dog' };
+  throw new Error('broken');
+}
+
+test.each([
+  [{ concurrency: 0 }, 'invalid number "0" for concurrency'],
+  [{ concurrency: 65 }, 'invalid number "65" for concurrency'],
+  [{ onProgress: {} }, 'onProgress must be a function'],
+  [{ dryRun: true }, 'unknown option "dryRun" of the call'],
+])('an import with the options %j is a usage error', async (options, message) => {
+  const { categories } = open({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'k_0123456789', stateDir: null });
+  expect(await errorOf(categories.import([], options as unknown as ImportOptions))).toMatchObject({
+    kind: 'usage',
+    message,
+  });
+});
+
+test('an import with a rejected row creates the others, and its error has the document without the key', async () => {
+  const created: object[] = [];
+  const key = 'sandbox_rejected_row';
+  const fake = await serving(({ method, body }) => {
+    if (method === 'GET') return { body: created };
+    const { name } = JSON.parse(body) as { name: string };
+    if (name === 'eel') return errorResponse(400, 'bad', `The key ${key} may not create it.`);
+    created.push({ id: created.length + 1, name });
+    return { status: 201, body: created.at(-1) };
+  });
+  const { categories } = open({ baseUrl: fake.url, apiKey: key, stateDir: null });
+  const error = await errorOf(categories.import([{ name: 'dog' }, { name: 'eel' }, { name: 'cat' }]));
+  const message = 'The key [redacted] may not create it.';
+  expect(error).toMatchObject({ kind: 'rejected', status: 400, hint: expect.not.stringMatching(/petstore|`|--\w/) });
+  expect(error.document).toMatchObject({
+    created: [{ name: 'dog' }, { name: 'cat' }],
+    failed: [{ row: 2, name: 'eel', code: 'bad', status: 400, message }],
+    pending: 0,
+  });
+});
+
+test('two imports of the same rows at once, by clients in memory, run one after the other', async () => {
+  const warnings: string[] = [];
+  const { own, client } = await sandboxClient({ faults: ['latency=20ms'] });
+  const other = open({ ...own, onWarning: (text) => void warnings.push(text) });
+  const documents = await Promise.all([client, other].map(({ categories }) => categories.import(rows(20))));
+  expect(documents.map(({ created, skipped, pending }) => [created.length + skipped.length, pending])).toEqual([
+    [20, 0],
+    [20, 0],
+  ]);
+  expect(await namesOf(client)).toEqual(
+    rows(20)
+      .map(({ name }) => name)
+      .sort(),
+  );
+  expect(warnings).toEqual([expect.stringMatching(/^waiting for another import to finish \(PID \d+ on /)]);
+});
+
+test('an aborted import ends at once with the document of what it did, and the next one waits for its last creates', async () => {
+  const { own, client } = await sandboxClient({ faults: ['latency=20ms'] });
+  const abort = new AbortController();
+  const reason = new Error('no longer needed');
+  const onProgress = ({ created }: ImportProgress): void => void (created === 5 && abort.abort(reason));
+  const error = await errorOf(client.categories.import(rows(40), { signal: abort.signal, concurrency: 2, onProgress }));
+  expect(error).toMatchObject({ kind: 'interrupted', message: 'interrupted', outcome: 'unknown', cause: reason });
+  const { created = [], unknown = [], pending } = error.document ?? {};
+  expect(created.length).toBeGreaterThanOrEqual(5);
+  expect(created.length + unknown.length + Number(pending)).toBe(40);
+  await client.close();
+  const next = new AbortController();
+  const waits: Wait[] = [];
+  const onWait = (wait: Wait): void => {
+    waits.push(wait);
+    next.abort();
+  };
+  const waiting = open({ ...own, onWait }).categories.import(rows(40), { signal: next.signal });
+  expect(await errorOf(waiting)).toMatchObject({ kind: 'interrupted', document: undefined });
+  expect(waits).toEqual([{ until: expect.any(Number), reason: 'requests' }]);
+});
+
+test('an abort ends an import that waits for its rows, and close waits for an import in progress', async () => {
+  const { client } = await sandboxClient();
+  async function* endless() {
+    await new Promise(() => undefined);
+    yield { name: 'dog' };
+  }
+  const abort = new AbortController();
+  const waiting = errorOf(client.categories.import(endless(), { signal: abort.signal }));
+  abort.abort();
+  expect(await waiting).toMatchObject({ kind: 'interrupted', outcome: undefined, document: undefined });
+  const progress: ImportProgress[] = [];
+  const importing = client.categories.import(rows(20), { onProgress: (counts) => void progress.push(counts) });
+  await until(() => progress.length > 0);
+  await client.close();
+  expect(await Promise.race([importing, 'in progress'])).toMatchObject({ pending: 0 });
+});
