@@ -1,5 +1,5 @@
 // Runs a command's action: opens the session, and prints the result and the quota line.
-import type { Argument, Option } from 'commander';
+import type { Option } from 'commander';
 import { Command } from 'commander';
 import type { ErrorKind } from '../error-kind.ts';
 import { PetstoreError, rephrase } from '../errors.ts';
@@ -27,14 +27,19 @@ export function collectValues(value: string, previous: readonly string[] = []): 
   return [...previous, value];
 }
 
-/** Permits only some values of an option or argument. */
-export function withChoices<T extends Option | Argument>(target: T, choices: readonly string[]): T {
-  const name = 'long' in target ? target.long : target.name().toUpperCase();
-  target.choices(choices).argParser((text: string) => {
-    if (choices.includes(text)) return text;
-    throw invalidValueError(text, String(name), `use ${formatChoices(choices)}`);
-  });
-  return target;
+/** An option that permits only some values. */
+export function withChoices(option: Option, choices: readonly string[]): Option {
+  return option.choices(choices).argParser(String);
+}
+
+// Checked when all options were read, so that a --json behind it decides how the error is printed.
+function checkChoices(command: Command): void {
+  for (const option of command.options) {
+    const { long = '', argChoices } = option;
+    const value: unknown = command.getOptionValue(option.attributeName());
+    if (typeof value !== 'string' || !argChoices || argChoices.includes(value)) continue;
+    throw invalidValueError(value, long, `use ${formatChoices(argChoices)}`);
+  }
 }
 
 /** A command whose help has more sections than commander's. */
@@ -86,6 +91,7 @@ export function actionHandler<Options, Data>(load: (command: Command) => Promise
     const program = rootOf(this);
     const { context } = program;
     const startedAt = context.clock.now();
+    checkChoices(this);
     const session = new Session(context, checkGlobalOptions(program.opts(), context.env));
     const { view, run } = await load(this);
     // Load the printer first: a create must not be sent if its result cannot be printed.

@@ -13,7 +13,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   'petstore categories list': ['export'],
   'petstore categories get': ['show', 'view'],
   'petstore categories create': ['add', 'new'],
-  'petstore auth status': ['ls', 'list', 'whoami'],
+  'petstore auth status': ['ls', 'whoami'],
   'petstore auth switch': ['use'],
   '--format': ['--output', '-o'],
   '--json': ['--output', '-o'],
@@ -36,6 +36,7 @@ export function unknownOptionError(command: Command, word: string): PetstoreErro
   const flag = word.startsWith('--') ? word.replace(/=.*$/s, '') : word.slice(0, 2);
   if (flagsOf(command).includes(flag)) return usage(`${flag} takes no value`, `use ${flag} without a value`);
   if (/^--(?:api[-_]?)?(?:key|token)$/i.test(flag)) return usage('there is no option for the API key', PIPE_KEY);
+  if (/^(?:--version|-V)$/.test(flag)) return usage(`unknown option "${flag}"`, didYouMean('petstore --version'));
   const meant = closestFlag(command, flag);
   return usage(`unknown option "${flag}"`, meant === undefined ? see(command) : didYouMean(meant));
 }

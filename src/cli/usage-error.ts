@@ -75,9 +75,8 @@ function valueHint(command: Command, wanted: Option | Argument): string {
 function extraArgumentHint(command: Command, word: string): string {
   const isTypedText = (option: Option): boolean =>
     option.required && !option.argChoices && command.getOptionValueSource(option.attributeName()) === 'cli';
-  const names = command.registeredArguments.map((one) => one.name());
   if (looksLikeKey(word)) return PIPE_KEY;
-  if (names.includes('file')) return 'import one file at a time';
-  if (names.includes('name') || command.options.some(isTypedText)) return 'quote a value that contains spaces';
+  if (command.name() === 'import') return 'import one file at a time';
+  if (command.name() === 'get' || command.options.some(isTypedText)) return 'quote a value that contains spaces';
   return see(command);
 }

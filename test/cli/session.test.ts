@@ -60,12 +60,13 @@ test('the password of the state server is redacted as soon as it is used', async
   expect(context.redactor.redact('not the-password')).toBe('not [redacted]');
 });
 
-test('a command ends only after its cleanups, such as closing the ledger, and a failed cleanup does not change the exit code', async () => {
+test('a command ends after its cleanups, the latest first, and a failed cleanup does not change the exit code', async () => {
   const context = world(['--version']);
   const cleaned: string[] = [];
   context.cleanups.push(
+    async () => void cleaned.push('state server'),
     () => Promise.reject(new Error('not cleaned')),
     () => new Promise<void>((done) => setImmediate(done)).then(() => void cleaned.push('ledger')),
   );
-  expect([await run(context), cleaned]).toEqual([0, ['ledger']]);
+  expect([await run(context), cleaned]).toEqual([0, ['ledger', 'state server']]);
 });

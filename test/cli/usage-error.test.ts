@@ -42,6 +42,7 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string | un
   ['categories list --filter cat', 'unknown option "--filter"', 'did you mean --search?'],
   ['categories create --nam dog', 'unknown option "--nam"', 'did you mean --name?'],
   ['categories create -p staging --quit', 'unknown option "--quit"', 'did you mean --quiet?'],
+  ['categories list --version', 'unknown option "--version"', meant('petstore --version')],
   ['categories create --bogus', 'unknown option "--bogus"', see('categories create ')],
   ['-profile staging categories list', 'unknown option "-profile"', 'did you mean --profile?'],
   ['categories create -name dog', 'unknown option "-name"', 'did you mean --name?'],
@@ -66,12 +67,14 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string | un
   ['categories get', 'NAME is required', 'pass a name, or an id with --id'],
   ['categories get dog --id 1', 'NAME and --id cannot be combined', 'use one of them'],
   ['categories get --id x', 'invalid value "x" for --id', 'use a whole number'],
+  ['auth login a b', 'unexpected argument "b"', see('auth login ')],
   ['doctor foo', 'unexpected argument "foo"', see('doctor ')],
   ['categories ls --format xml', 'invalid value "xml" for --format', 'use table, json, ndjson, csv or tsv'],
   ['completion x', 'invalid value "x" for SHELL', 'use bash, zsh, fish or powershell'],
   ['completion', 'SHELL is required', 'use bash, zsh, fish or powershell'],
   ['api', 'PATH is required', 'pass a path, for example categories'],
   ['api get', 'PATH is required', 'pass a path, for example categories'],
+  ['api ', 'PATH is empty', 'pass a path, for example categories'],
   ['api GET ', 'PATH is empty', 'pass a path, for example categories'],
   ['api categories GET', 'invalid value "categories" for METHOD', `use ${METHODS}`],
   ['api categories --data ', '--data is empty', 'use a JSON document such as {"name":"dog"}'],
@@ -99,16 +102,18 @@ test.each(ROWS)('`petstore %s` is a usage error: %s', async (line, message, hint
 });
 
 const SUGGESTIONS = ROWS.flatMap(([line, , hint = '']) => {
-  const [, name] = /^did you mean `?(?:petstore )?(.*?)`?\?$/.exec(hint) ?? [];
-  return name ? [[line, name] as const] : [];
+  const [, name = ''] = /^did you mean `?(.*?)`?\?$/.exec(hint) ?? [];
+  if (name === '') return [];
+  const command = name.startsWith('--') ? line : name.replace('petstore ', '');
+  return [[line, name, command.split(' ').filter((word) => /^(?!staging)[a-z]/.test(word))] as const];
 });
 
-test.each(SUGGESTIONS)('the error of `petstore %s` suggests %s, which exists', async (line, name) => {
-  const words = (name.startsWith('--') ? line : name)
-    .split(' ')
-    .filter((word) => /^(?!staging|version)[a-z]/.test(word));
+test.each(SUGGESTIONS)('the error of `petstore %s` suggests %s, which exists', async (_line, name, words) => {
   const { code, out } = await inProcess([...words, '--help']);
-  expect([code, out]).toEqual([0, expect.stringContaining(name)]);
+  expect([code, out]).toEqual([
+    0,
+    expect.stringContaining(name.replace(/^petstore (?:help )?(?!categories|auth)/, '')),
+  ]);
 });
 
 const JSON_START = '{"error":{"kind":"usage","message":"';
@@ -116,6 +121,7 @@ const JSON_START = '{"error":{"kind":"usage","message":"';
 test.each([
   ['quota --max-wait foo --json', `${JSON_START}invalid duration `],
   ['quota --format xml --json', `${JSON_START}invalid value `],
+  ['categories list --sort x --json', `${JSON_START}invalid value `],
   ['--format=json quota --max-retries', `${JSON_START}--max-retries needs a value"`],
   ['-qv --format json foo', `${JSON_START}unknown command `],
   // Here, --json is a value.

@@ -68,17 +68,19 @@ function rawResponseError(request: HttpRequest, response: HttpResponse): Petstor
 }
 
 // Without a method, the only word is the path.
-function methodAndPath([first = '', second]: readonly string[], { data, input }: ApiOptions) {
+function methodAndPath([first, second]: readonly string[], { data, input }: ApiOptions) {
   if (data !== undefined && input !== undefined) {
     throw new PetstoreError('usage', '--data and --input cannot be combined', { hint: 'use one of them' });
   }
-  const method = METHODS.find((one) => one === first.toUpperCase());
-  const hint = 'pass a path, for example categories';
-  if (second === undefined && (method || first === '')) throw new PetstoreError('usage', 'PATH is required', { hint });
-  if (second === '') throw new PetstoreError('usage', 'PATH is empty', { hint });
-  if (second === undefined) return { method: data === undefined && input === undefined ? 'GET' : 'POST', path: first };
+  const method = METHODS.find((one) => one === first?.toUpperCase());
+  const path = second ?? (method ? undefined : first);
+  if (!path) {
+    const problem = path === undefined ? 'PATH is required' : 'PATH is empty';
+    throw new PetstoreError('usage', problem, { hint: 'pass a path, for example categories' });
+  }
+  if (second === undefined) return { method: data === undefined && input === undefined ? 'GET' : 'POST', path };
   if (!method) throw invalidValueError(first, 'METHOD', `use ${formatChoices(METHODS)}`);
-  return { method, path: second };
+  return { method, path };
 }
 
 // The body is sent as application/json, so anything else is rejected.

@@ -1,9 +1,11 @@
 // The completion scripts, and `petstore __complete`, which they call for candidates; `:files` stands for the shell's file completion.
 import type { Command, Option } from 'commander';
 import { Argument } from 'commander';
+import { invalidValueError } from '../../settings/check-options.ts';
 import { escapeControls } from '../../text/escape.ts';
+import { formatChoices } from '../../text/format.ts';
 import type { Action } from '../command.ts';
-import { actionHandler, findCommand, PetstoreCommand, rootOf, withChoices } from '../command.ts';
+import { actionHandler, findCommand, PetstoreCommand, rootOf } from '../command.ts';
 import { HELP_TOPICS } from '../reference.ts';
 
 const BASH = `# petstore completion for bash
@@ -73,7 +75,11 @@ Register-ArgumentCompleter -Native -CommandName petstore -ScriptBlock {
 const SCRIPTS = { bash: BASH, zsh: ZSH, fish: FISH, powershell: POWERSHELL };
 
 const scriptAction: Action<object, { readonly shell: string; readonly script: string }> = {
-  run: async (_session, _options, shell = '') => ({ shell, script: SCRIPTS[shell as keyof typeof SCRIPTS] }),
+  async run(_session, _options, shell = '') {
+    const script = Object.entries(SCRIPTS).find(([name]) => name === shell)?.[1];
+    if (!script) throw invalidValueError(shell, 'SHELL', `use ${formatChoices(Object.keys(SCRIPTS))}`);
+    return { shell, script };
+  },
   view: { text: ({ script }) => [script] },
 };
 
@@ -172,7 +178,7 @@ function subcommandsOf(command: Command): readonly string[] {
 export const completion = (): PetstoreCommand =>
   new PetstoreCommand('completion')
     .description('print a completion script for a shell')
-    .addArgument(withChoices(new Argument('<shell>', 'the shell'), Object.keys(SCRIPTS)))
+    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SCRIPTS)).argParser(String))
     .sections({
       notes: `Completes commands, options, their values, profile names and files. To enable completion permanently, add the line for
 your shell (below) to its startup file. The script calls petstore, so it needs no change after an

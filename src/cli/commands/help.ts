@@ -77,7 +77,7 @@ function blocksOf(command: Command, layout: Layout): readonly string[] {
     .options.filter(isGlobal)
     .flatMap(({ long }) => long ?? []);
   return [
-    layout.paragraph(help.commandUsage(command), 'Usage:'),
+    layout.paragraph(`${commandPath(command)} ${command.usage()}`, 'Usage:'),
     layout.paragraph(capitalize(command.description())),
     ...(aliases.length > 0 ? [`${layout.title('Alias:')} ${aliases.join(', ')}`] : []),
     ...layout.lists([...args, ...commands], termWidth),
