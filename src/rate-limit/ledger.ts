@@ -169,7 +169,8 @@ export class Ledger {
   #copyBlock({ block, time }: KeyState, now: number): void {
     // If the clock was set back, the time of the last record bounds the rest.
     const waitMs = (block?.until ?? 0) - Math.max(now, time);
-    const knownMs = (this.#state.block?.until ?? 0) - this.#log.now;
+    // Without unwritten records, which the server may lose.
+    const knownMs = (this.#log.cached().block?.until ?? 0) - this.#log.now;
     if (!block || waitMs <= Math.max(0, knownMs)) return;
     this.#record({
       kind: 'response',

@@ -5,7 +5,10 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
-import type { Ledger } from '../../src/rate-limit/ledger.ts';
+import type { KeyState } from '../../src/rate-limit/key-state.ts';
+import { initialState } from '../../src/rate-limit/key-state.ts';
+import type { LedgerPlace } from '../../src/rate-limit/ledger.ts';
+import { Ledger } from '../../src/rate-limit/ledger.ts';
 import type { RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
 import type { MachineOptions } from '../../src/rate-limit/machine-ledger.ts';
 import { ledgerName, openMachineLedger } from '../../src/rate-limit/machine-ledger.ts';
@@ -15,6 +18,7 @@ import { compile } from '../support/compile.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import { Limiter } from '../support/limiter.ts';
+import { play, refused, START } from '../support/records.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const KEY = 'pk_live_secret_ledger_0123456789';
@@ -190,6 +194,29 @@ test('a waiting process closes the tickets of processes that are certainly dead'
   const [elsewhere, here] = [seeing('unknown'), seeing('dead')];
   for (const ledger of [elsewhere, elsewhere, here]) expect(await ledger.acquire(30_000)).toMatchObject(PENDING);
   await take(here);
+});
+
+test('a block that a server loses while its record is on its way is written again', () => {
+  const records: string[] = [];
+  let lose = (_before: KeyState, _now: number): void => undefined;
+  const place: LedgerPlace = {
+    mayRecover: true,
+    shared: true,
+    stateServer: 'server',
+    open(onLoss) {
+      lose = onLoss;
+      const append = (record: string) => new Promise(() => void records.push(record));
+      return { cached: initialState, freshState: initialState, refresh: initialState, append, close: () => undefined };
+    },
+    warningOf: String,
+  };
+  const ledger = new Ledger({ places: [place], clock: new FakeClock(START) });
+  ledger.observe('a', refused());
+  lose(play('0 take a, 0 429 a'), START);
+  expect(records.map((record) => JSON.parse(record))).toMatchObject([
+    { id: 'a' },
+    { id: '', reading: { waitMs: 5000 } },
+  ]);
 });
 
 // A process that creates 15 categories sequentially and prints how many succeeded.
