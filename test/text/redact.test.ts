@@ -23,7 +23,7 @@ test('a key is masked except for its last four characters, and a short key compl
 const SECRET = 'sk_live_qZ7xK2mW9vB4nL8tR3yC6jH1';
 
 test.each([
-  [['auth', 'status', '-p', SECRET.toLowerCase().slice(0, 30)], 'available profiles: "production"'],
+  [['auth', 'status', '-p', SECRET.toLowerCase().slice(0, 30)], 'looks like an API key'],
   [['auth', 'login', SECRET], 'looks like an API key\nhint: pipe the key to `petstore auth login`'],
   [['auth', 'login', '-p', 'staging', SECRET], 'looks like an API key\nhint: pipe the key to `petstore auth login`'],
   [['categories', 'list', `-k${SECRET}`], 'unknown option'],
