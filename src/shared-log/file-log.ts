@@ -148,9 +148,8 @@ export class FileLog<State, Result = void> implements Log<State> {
 
   // Lets a segment grow to twice its snapshot before it is sealed: otherwise, each record would rewrite a large state.
   #sealIfFull(): void {
-    const { phase, snapshotSize } = this.#progress;
-    if (this.#segment.offset < Math.max(this.#options.rotateAtBytes, 2 * snapshotSize)) return;
-    if (phase === 'open') this.#segment.write(SEAL_FRAME);
+    if (this.#segment.offset < Math.max(this.#options.rotateAtBytes, 2 * this.#progress.snapshotSize)) return;
+    this.#segment.write(SEAL_FRAME);
     this.#catchUp();
   }
 

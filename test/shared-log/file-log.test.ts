@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { CHECK_EVERY_MS, FileLog } from '../../src/shared-log/file-log.ts';
-import { recordFrame, snapshotFrame, withChecksum } from '../../src/shared-log/framing.ts';
+import { recordFrame, SEAL_FRAME, snapshotFrame, withChecksum } from '../../src/shared-log/framing.ts';
 import type { LogFormat } from '../../src/shared-log/log.ts';
 import type { LogFs } from '../../src/shared-log/segments.ts';
 import { ShortWriteError } from '../../src/shared-log/segments.ts';
@@ -125,6 +125,41 @@ test('a log whose directory was replaced during a rotation joins the new log in 
   for (const each of [log, open(dir)]) expect(each.refresh()).toEqual(['of another', 'new']);
 });
 
+test('a process that finds two later segments, the last of them empty, reads the state of the one between', () => {
+  const dir = tempDir();
+  const late = open(dir);
+  sealed(dir, 'one');
+  fs.writeFileSync(join(dir, 'led.2.log'), `${snapshotFrame(['one'])}${recordFrame('5f', 'two')}${SEAL_FRAME}`);
+  fs.writeFileSync(join(dir, 'led.3.log'), '');
+  for (const each of [late, open(dir)]) expect(each.refresh()).toEqual(['one', 'two']);
+});
+
+test('a record after a seal is void even if the next segment could not be opened at first', () => {
+  const dir = tempDir();
+  let failing = false;
+  const readdirSync = ((path: string) => {
+    if (failing) throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+    return fs.readdirSync(path);
+  }) as LogFs['readdirSync'];
+  const log = open(dir, 1e9, { fs: { ...fs, readdirSync } });
+  sealed(dir, 'one');
+  failing = true;
+  expect(() => log.refresh()).toThrow('too many open files');
+  fs.appendFileSync(join(dir, 'led.1.log'), recordFrame('5f', 'void'));
+  failing = false;
+  for (const each of [log, open(dir)]) expect(each.refresh()).toEqual(['one']);
+});
+
+test('a strict log that another program has damaged gets no further record', () => {
+  const dir = tempDir();
+  const log = open(dir, 1e9, { strict: true });
+  log.append('one');
+  fs.appendFileSync(join(dir, 'led.1.log'), '~\n5f another .\n');
+  const { size } = fs.statSync(join(dir, 'led.1.log'));
+  for (let times = 0; times < 2; times++) expect(() => log.append('two')).toThrow('is damaged');
+  expect(fs.statSync(join(dir, 'led.1.log')).size).toBe(size);
+});
+
 test('of two snapshots in one segment, the first counts', () => {
   const dir = tempDir();
   sealed(dir, 'one');
@@ -227,9 +262,32 @@ test('a rotation keeps the state and only the last two segments, which are priva
   expect(log.refresh()).toEqual(numbered(200));
   expect(segmentIn(dir)).toBeGreaterThan(3);
   expect(fs.readdirSync(dir)).toHaveLength(2);
+  for (const name of fs.readdirSync(dir))
+    expect(fs.readFileSync(join(dir, name), 'utf8').match(/#snapshot/g)).toHaveLength(1);
   if (!hasModes) return;
   expect(fs.statSync(dir).mode & 0o777).toBe(0o700);
   for (const name of fs.readdirSync(dir)) expect(fs.statSync(join(dir, name)).mode & 0o777).toBe(0o600);
+});
+
+test('a log has one open file, however often it has rotated, and none after it was closed twice', () => {
+  const files = new Set<number>();
+  const counting: LogFs = {
+    ...fs,
+    openSync: (...args) => {
+      const fd = fs.openSync(...args);
+      files.add(fd);
+      return fd;
+    },
+    closeSync: (fd) => {
+      expect(files.delete(fd)).toBe(true);
+      fs.closeSync(fd);
+    },
+  };
+  const log = open(tempDir(), 300, { fs: counting });
+  for (const record of numbered(100)) log.append(record);
+  expect(files.size).toBe(1);
+  for (let times = 0; times < 2; times++) log.close();
+  expect(files.size).toBe(0);
 });
 
 test.each<[string, (dir: string) => void]>([
