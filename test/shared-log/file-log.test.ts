@@ -150,6 +150,23 @@ test('a record after a seal is void even if the next segment could not be opened
   for (const each of [log, open(dir)]) expect(each.refresh()).toEqual(['one']);
 });
 
+test('a damaged line after a seal does not damage a strict log', () => {
+  const dir = tempDir();
+  sealed(dir, 'one');
+  fs.appendFileSync(join(dir, 'led.1.log'), '~\n5f another .\n');
+  expect(open(dir, 1e9, { strict: true }).append('two')).toBe(2);
+});
+
+test('a record that cannot be read back is an error, and is not written again', () => {
+  const dir = tempDir();
+  const changing = withWrite((fd, bytes, from, count) =>
+    realWrite(fd, Buffer.from(bytes.toString().replace('one', 'two')), from, count),
+  );
+  expect(() => open(dir, 1e9, { fs: changing }).append('one')).toThrow(ShortWriteError);
+  expect(fs.readFileSync(join(dir, 'led.1.log'), 'utf8').match(/ two /g)).toHaveLength(1);
+  expect(open(dir).refresh()).toEqual([]);
+});
+
 test('a strict log that another program has damaged gets no further record', () => {
   const dir = tempDir();
   const log = open(dir, 1e9, { strict: true });
