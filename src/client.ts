@@ -156,7 +156,7 @@ export function createClient(options: ClientOptions): Client {
 // The code for the state server is loaded at the first call.
 function lazyStateServer({ stateUrl, statePassword }: Partial<ClientOptions>, onOutage: (text: string) => void) {
   if (!stateUrl) return undefined;
-  const connection = parseStateUrl(stateUrl, statePassword, 'stateUrl');
+  const connection = parseStateUrl(stateUrl, statePassword, { url: 'stateUrl', password: 'statePassword' });
   let server: StateServer | undefined;
   return {
     async open(): Promise<StateServer> {

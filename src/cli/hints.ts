@@ -43,8 +43,6 @@ function hintOf(
       return `run ${format(['categories', 'list'])} to ${hint}`;
     case 'no_connection':
       return `run ${format(['doctor'])} to ${hint}`;
-    case 'state_server':
-      return hint?.replace('stateUrl', 'PETSTORE_STATE_URL').replace('statePassword', 'PETSTORE_STATE_PASSWORD');
     case 'timed_out':
       return 'try again with a longer --timeout';
     case 'unknown_create':

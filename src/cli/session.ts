@@ -57,7 +57,10 @@ export class Session {
     const url = env['PETSTORE_STATE_URL'];
     if (!url) return undefined;
     const { parseStateUrl } = await import('../shared-log/state-url.ts');
-    const connection = parseStateUrl(url, env['PETSTORE_STATE_PASSWORD'], 'PETSTORE_STATE_URL');
+    const connection = parseStateUrl(url, env['PETSTORE_STATE_PASSWORD'], {
+      url: 'PETSTORE_STATE_URL',
+      password: 'PETSTORE_STATE_PASSWORD',
+    });
     if (connection.password !== undefined) redactor.add(connection.password);
     const { StateServer } = await import('../shared-log/state-server.ts');
     const server = new StateServer({ connection, clock, onOutage: (text) => void this.notice(text) });

@@ -8,19 +8,29 @@ export interface StateServerConnection {
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly database: number;
+  readonly settings: StateServerSettings;
+}
+
+/** The names of the settings, for messages: options of the library or environment variables. */
+export interface StateServerSettings {
+  readonly url: string;
+  readonly password: string;
 }
 
 /**
  * Parses `rediss://USER:PASSWORD@HOST:PORT/DATABASE`; port 6379 and database 0 by default. Messages omit the URL, since it
  * may contain a password.
  * @param password overrides that of the URL
- * @param name the name of the setting, for messages
  * @throws PetstoreError `usage`
  */
-export function parseStateUrl(text: string, password: string | undefined, name: string): StateServerConnection {
+export function parseStateUrl(
+  text: string,
+  password: string | undefined,
+  settings: StateServerSettings,
+): StateServerConnection {
   const invalid = (message: string): PetstoreError =>
     new PetstoreError('usage', message, { hint: 'use a URL such as rediss://user@host:6379/0' });
-  const wrong = (problem: string): PetstoreError => invalid(`${name} ${problem}`);
+  const wrong = (problem: string): PetstoreError => invalid(`${settings.url} ${problem}`);
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const [, scheme] = /^(rediss?|valkeys?):$/.exec(url?.protocol ?? '') ?? [];
   if (!url || !scheme) throw wrong('must be a redis://, rediss://, valkey:// or valkeys:// URL');
@@ -29,7 +39,7 @@ export function parseStateUrl(text: string, password: string | undefined, name: 
   const database = /^\/?(\d{0,4})$/.exec(url.pathname)?.[1];
   // If the password contains an unescaped slash, the path contains the rest of it.
   if (url.pathname.includes('@')) throw wrong('has a slash before the host; write it as %2F');
-  if (database === undefined) throw invalid(`invalid database number "${url.pathname.slice(1)}" in ${name}`);
+  if (database === undefined) throw invalid(`invalid database number "${url.pathname.slice(1)}" in ${settings.url}`);
   const decoded = (part: string): string | undefined => {
     try {
       return part === '' ? undefined : decodeURIComponent(part);
@@ -44,5 +54,6 @@ export function parseStateUrl(text: string, password: string | undefined, name: 
     username: decoded(url.username),
     password: password || decoded(url.password),
     database: Number(database),
+    settings,
   };
 }

@@ -57,7 +57,7 @@ function inFiles() {
 
 function onServer({ url }: RedisServer) {
   const clock = new FakeClock();
-  const server = new StateServer({ connection: parseStateUrl(url, undefined, 'X'), clock });
+  const server = new StateServer({ connection: parseStateUrl(url, undefined, { url: 'X', password: 'Y' }), clock });
   onTestFinished(() => server.close());
   return { clock, open: () => openLock(URL, { server }, clock) };
 }

@@ -66,7 +66,7 @@ class Machine {
     const own = { baseUrl: 'https://pets.example/v1', key: 'a-key', clock };
     const onWarning = (text: string): void => void warnings.push(text);
     const onOutage = (text: string): void => void outages.push(text);
-    const connection = parseStateUrl(server.url, undefined, 'X');
+    const connection = parseStateUrl(server.url, undefined, { url: 'X', password: 'Y' });
     this.server = new CountingServer({ connection, clock, onOutage, timeoutMs: 10_000 });
     this.ledger = openSharedLedger(this.server, { ...own, onWarning, stateDir });
     open.push(this);

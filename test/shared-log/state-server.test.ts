@@ -15,9 +15,10 @@ import { scriptedRedis } from '../support/scripted-redis.ts';
 const withServer = needs('redis');
 const PING = "return {'pong', KEYS[1], ARGV[1]}";
 const WITHIN_MS = 200;
+const SETTINGS = { url: 'stateUrl', password: 'statePassword' };
 
 function client(port: number, more: Partial<StateServerConnection> = {}, clock = new FakeClock()): StateServer {
-  const connection = { ...parseStateUrl(`redis://127.0.0.1:${port}`, undefined, 'PETSTORE_STATE_URL'), ...more };
+  const connection = { ...parseStateUrl(`redis://127.0.0.1:${port}`, undefined, SETTINGS), ...more };
   const server = new StateServer({ connection, clock, timeoutMs: WITHIN_MS });
   onTestFinished(() => server.close());
   return server;
@@ -65,9 +66,10 @@ test.each([
   expect(error).toMatchObject({ kind, hint: expect.stringContaining(hint) });
 });
 
-test('a hint in the client library names library options', () => {
-  const error = replyError(new Error('WRONGPASS'), 0);
-  expect(error.hint).toBe('check statePassword and the user in stateUrl');
+test('a hint names the settings as the user knows them', () => {
+  const { hint } = replyError(new Error('WRONGPASS'), 0);
+  expect(hint?.(SETTINGS)).toBe('check statePassword and the user in stateUrl');
+  expect(hint?.({ url: 'URL', password: 'PASSWORD' })).toBe('check PASSWORD and the user in URL');
 });
 
 test.each<[string, string, (socket: Socket) => unknown]>([
@@ -99,7 +101,7 @@ test('the error of an unknown host or a server without TLS has a hint about the 
     hint: 'use redis:// in stateUrl if the server does not use TLS',
   });
   const unknown = connectionError(Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' }));
-  expect([unknown.message, unknown.hint]).toEqual(['host not found', 'correct stateUrl']);
+  expect([unknown.message, unknown.hint?.(SETTINGS)]).toEqual(['host not found', 'correct stateUrl']);
 });
 
 test('closing the connection rejects a call without a reply immediately, and does not connect again', async () => {

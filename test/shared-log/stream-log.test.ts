@@ -23,7 +23,7 @@ const words: LogFormat<string[]> = {
 };
 
 function stateServer(server: RedisServer, clock = systemClock, onOutage?: (text: string) => void): StateServer {
-  const connection = parseStateUrl(server.url, undefined, 'X');
+  const connection = parseStateUrl(server.url, undefined, { url: 'X', password: 'Y' });
   const made = new StateServer({ connection, clock, onOutage, timeoutMs: 10_000 });
   onTestFinished(() => made.close());
   return made;
@@ -210,7 +210,7 @@ test.each([
   const server = await scriptedRedis((_command, socket) => socket.write(bytes));
   const clock = new FakeClock();
   const state = new StateServer({
-    connection: parseStateUrl(`redis://127.0.0.1:${server.port}`, undefined, 'X'),
+    connection: parseStateUrl(`redis://127.0.0.1:${server.port}`, undefined, { url: 'X', password: 'Y' }),
     clock,
   });
   for (const one of [state, server]) onTestFinished(() => one.close());
@@ -248,8 +248,8 @@ test.each<[string, object | RegExp]>([
   ['redis://u:secret@h/0?a=1', /^X (?!.*secret)/],
   ['redis://%zz:secret@h', /^X (?!.*secret)/],
 ])('the state server address %s is parsed, or rejected without showing its password', (url, expected) => {
-  const parse = (): unknown => parseStateUrl(url, undefined, 'X');
+  const parse = (): unknown => parseStateUrl(url, undefined, { url: 'X', password: 'Y' });
   if (expected instanceof RegExp) expect(parse).toThrow(expected);
   else expect(parse()).toMatchObject(expected);
-  expect(parseStateUrl('redis://u:one@h', 'two', 'X').password).toBe('two');
+  expect(parseStateUrl('redis://u:one@h', 'two', { url: 'X', password: 'Y' }).password).toBe('two');
 });

@@ -20,6 +20,6 @@ export async function checkServer(server: StateServer, clock: Clock): Promise<st
     for (const record of ['1', '2']) await log.append(record);
     return policy;
   } catch (error) {
-    throw server.toPetstoreError(error, 'start the state server, or correct stateUrl');
+    throw server.toPetstoreError(error, 'start the state server, or correct PETSTORE_STATE_URL');
   }
 }

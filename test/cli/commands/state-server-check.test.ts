@@ -9,7 +9,7 @@ import { RedisServer } from '../../support/redis-server.ts';
 
 needs('redis').each(['xadd', 'del'])('a user without the permission for %s is rejected', async (command) => {
   await using server = await RedisServer.start();
-  const connection = parseStateUrl(server.url, undefined, 'X');
+  const connection = parseStateUrl(server.url, undefined, { url: 'X', password: 'Y' });
   const state = new StateServer({ connection, clock: systemClock });
   onTestFinished(() => state.close());
   expect(await checkServer(state, systemClock)).toBeUndefined();
