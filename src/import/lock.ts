@@ -1,32 +1,25 @@
 // The lock of a base URL: one import at a time (docs/import.md). It keeps the drain, too: how long the service may still
 // process the creates of this run and of earlier ones. Each record contains the drain that is left at its time.
-import { createHash, randomBytes } from 'node:crypto';
-import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
 import type { Clock } from '../clock.ts';
-import { isSystemError, PetstoreError, storageError } from '../errors.ts';
-import { mkdirAndPrune, RETENTION_MS } from '../settings/mkdirp.ts';
-import { FileLog } from '../shared-log/file-log.ts';
+import { PetstoreError } from '../errors.ts';
 import type { Log } from '../shared-log/log.ts';
-import type { ProcessRef } from '../shared-log/process-liveness.ts';
-import { currentProcess, livenessOf, livenessOnServer } from '../shared-log/process-liveness.ts';
-import type { StateServer } from '../shared-log/state-server.ts';
+import type { Liveness, ProcessRef } from '../shared-log/process-liveness.ts';
 import type { Pause } from './list.ts';
 import type { LockRecord, LockState } from './lock-format.ts';
-import { LOCK_VERSION, lockFormat, revisionOf } from './lock-format.ts';
+import { revisionOf } from './lock-format.ts';
 
 /** How often a run records that it is alive, in milliseconds. */
 export const HEARTBEAT_MS = 3000;
 /** How long the service may process a create after the process that sent it was killed, in milliseconds. */
 export const DRAIN_MS = 10_000;
 /** A run on a state server sends nothing if its last record is older: one heartbeat, and the time for which calls are retried. */
-const CONFIRMED_WITHIN_MS = 10_000;
+export const CONFIRMED_WITHIN_MS = 10_000;
 /** A state server that lost the lock of a live run has it again within this time; until then, a lock on it is provisional. */
 const CONFIRM_LOCK_MS = HEARTBEAT_MS + 1000;
 /** A run whose process cannot be seen counts as dead after this long without a record, in milliseconds. */
 const SILENCE_MS = 60_000;
 const POLL_MS = 200;
-const ROTATE_AT_BYTES = 64 * 1024;
-const ROTATE_AT_RECORDS = 1000;
 
 export interface LockOptions {
   readonly signal: AbortSignal;
@@ -37,7 +30,7 @@ export interface LockOptions {
 
 export interface LockContext {
   readonly process: ProcessRef;
-  readonly livenessOf: typeof livenessOf;
+  readonly livenessOf: (holder: ProcessRef) => Liveness;
   /** Whether the log is on a server, which may lose records while runs continue. */
   readonly isOnServer: boolean;
   /** Converts the errors of the log to PetstoreError `storage`, or `usage` if a server rejects the first script. */
@@ -204,40 +197,4 @@ export class Lock {
 function lostMessage(state: LockState | undefined): string {
   if (!state) return `the import lock was not confirmed for ${CONFIRMED_WITHIN_MS / 1000}s`;
   return state.at === 0 ? 'the import lock was removed' : 'another process has taken over this import';
-}
-
-/** Where a lock is kept: on a server, in a state directory, or in a log that belongs to the caller. */
-export type LockPlace =
-  | { readonly server: StateServer }
-  | { readonly stateDir: string }
-  | { readonly log: Log<LockState> };
-
-/**
- * @param identity the target of the import: the base URL, or the sandbox's data
- * @throws PetstoreError `storage`; the lock's methods also throw it, or `usage` if a server rejects the first script
- */
-export async function openLock(identity: string, place: LockPlace, clock: Clock): Promise<Lock> {
-  const own = { process: currentProcess(), livenessOf, isOnServer: false, toError: (error: unknown) => error };
-  if ('log' in place) return new Lock(place.log, clock, own);
-  const hash = createHash('sha256').update(identity).digest('hex').slice(0, 32);
-  if ('stateDir' in place) return openFileLock(join(place.stateDir, 'imports'), hash, clock, own);
-  const { server } = place;
-  const { StreamLog } = await import('../shared-log/stream-log.ts');
-  const key = `petstore:{${hash}}:import-${LOCK_VERSION}`;
-  const limits = { ttlMs: RETENTION_MS, rotateAt: ROTATE_AT_RECORDS, freshMs: CONFIRMED_WITHIN_MS };
-  const log = new StreamLog(lockFormat, { server, key, clock, ...limits });
-  const toError = (error: unknown): unknown => server.toPetstoreError(error);
-  return new Lock(log, clock, { process: own.process, livenessOf: livenessOnServer, isOnServer: true, toError });
-}
-
-function openFileLock(dir: string, hash: string, clock: Clock, own: LockContext): Lock {
-  const toError = (error: unknown): unknown =>
-    isSystemError(error) ? storageError(error, 'lock the import in', dir) : error;
-  try {
-    const file = { dir: join(dir, hash), name: `lock-${LOCK_VERSION}`, rotateAtBytes: ROTATE_AT_BYTES, clock };
-    mkdirAndPrune(file.dir);
-    return new Lock(new FileLog(lockFormat, file), clock, { ...own, toError });
-  } catch (error) {
-    throw toError(error);
-  }
 }

@@ -9,9 +9,8 @@ import {
   noValidResponseError,
   possibleDuplicatesError,
 } from './import-error.ts';
-import { KnownCategories } from './known-categories.ts';
 import type { FetchedList, FetchListOptions } from './list.ts';
-import { fetchFirstList, fetchList } from './list.ts';
+import { fetchFirstList, fetchList, KnownCategories } from './list.ts';
 import type { Lock, LockOptions } from './lock.ts';
 import { DRAIN_MS } from './lock.ts';
 import type { ImportEntry } from './results.ts';

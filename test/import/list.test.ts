@@ -1,8 +1,7 @@
 // The completeness of a list of categories.
 import { expect, test } from 'vitest';
 import type { Category } from '../../src/api/types.ts';
-import { KnownCategories } from '../../src/import/known-categories.ts';
-import { fetchList } from '../../src/import/list.ts';
+import { fetchList, KnownCategories } from '../../src/import/list.ts';
 import { FakeService } from './fake-service.ts';
 
 function knownOf(...ids: Category['id'][]): KnownCategories {

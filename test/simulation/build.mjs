@@ -18,11 +18,11 @@ const MODULES = {
 };
 /** Smaller sizes, so that logs rotate in short worlds, and longer pauses of processes that wait for each other. */
 const LIMITS = {
-  'src/import/lock.ts': [
+  'src/import/import-categories.ts': [
     ['ROTATE_AT_BYTES = 64 * 1024;', 'ROTATE_AT_BYTES = 600;'],
     ['ROTATE_AT_RECORDS = 1000;', 'ROTATE_AT_RECORDS = 8;'],
-    ['POLL_MS = 200;', 'POLL_MS = 2000;'],
   ],
+  'src/import/lock.ts': [['POLL_MS = 200;', 'POLL_MS = 2000;']],
   'src/http/ticket-queue.ts': [['MAX_POLL_MS = 100;', 'MAX_POLL_MS = 500;']],
   'src/rate-limit/machine-ledger.ts': [['ROTATE_AT_BYTES = 48 * 1024;', 'ROTATE_AT_BYTES = 600;']],
   'src/rate-limit/shared-ledger.ts': [['ROTATE_AT = 200;', 'ROTATE_AT = 8;']],
