@@ -1,10 +1,10 @@
 // Lazy loading: a command and an entry of the library load only the packages that they need, which keeps start-up fast.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { runProgram } from '../support/processes.ts';
-import { BIN, savedPlace } from '../support/program.ts';
+import { BIN, KEY, savedPlace } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { serving } from '../support/world.ts';
 
@@ -50,4 +50,18 @@ test.each([
     return result.map(({ url }) => url).filter((url) => url.startsWith('file:'));
   });
   expect(packagesIn(textOf(urls.map((url) => fileURLToPath(url))))).toEqual(expected);
+});
+
+test('a list loads five files of the program, and no HTTP/2', async () => {
+  const { url } = await serving(() => ({ body: [] }));
+  const at = savedPlace(url, { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: url });
+  const report = `process.on('exit', () => {
+    const files = Object.keys(require.cache).filter((file) => file.includes('dist'));
+    console.error(files.length, process.moduleLoadList.includes('NativeModule http2'));
+  });`;
+  const preload = join(at.dir, 'preload.cjs');
+  writeFileSync(preload, report);
+  const env = { ...at.env, NODE_OPTIONS: `--require=${preload}` };
+  const run = await runProgram(BIN, { ...at, env }, ['categories', 'list', '--json']);
+  expect(run).toMatchObject({ code: 0, err: '5 false\n' });
 });
