@@ -32,6 +32,7 @@ test.each([
   ['{"data":[]}', 'expected an array of categories'],
   ['null', 'expected an array of categories'],
   ['[{"id":1,"name":"dog"},7]', 'item 2 of the list is not an object'],
+  ['[[]]', 'item 1 of the list is not an object'],
   ['[{"id":1}]', 'item 1 of the list has no name'],
   ['[{"id":1,"name":"a","description":[]}]', 'item 1 of the list has a description that is not a string'],
   ...['9223372036854775808', '-9223372036854775809', '1.5', '"1"', 'null', 'true'].map((id): [string, string] => [

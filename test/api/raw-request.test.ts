@@ -1,4 +1,5 @@
 // Raw requests: paths below the base URL, and notices about deprecated or unstable operations.
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { deprecationNotices, pathBelowBase } from '../../src/api/raw-request.ts';
 import { PetstoreError } from '../../src/errors.ts';
@@ -57,3 +58,33 @@ test.each<[request: string, headers: Record<string, string>, ...notices: string[
     expect(deprecationNotices(method, path, headers)).toEqual(notices);
   },
 );
+
+const part = fc.constantFrom(
+  ...'/ // \\ /\\ .. . %2e%2e %2f %5c @ : ? # ; http: https:// evil.example //evil.example @evil.example'.split(' '),
+  ...'categories v1 %00 % [::1] :8080 user:pw@ x'.split(' '),
+  ...['\t', '\n', '\r', '\0', ' ', '\u2028', '\uff0f', '\u3002'],
+);
+const bases = ['https://api.example:8443/a/b/v1', 'http://127.0.0.1:4010/v1', 'http://[::1]:1/v1'];
+
+test('a malformed path is rejected or stays below the base URL', () => {
+  let accepted = 0;
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 8 }), fc.constantFrom(...bases), (parts, base) => {
+      let below: string;
+      try {
+        below = pathBelowBase(parts.join(''));
+      } catch (error) {
+        return void expect(error).toMatchObject({ name: 'PetstoreError', kind: 'usage' });
+      }
+      accepted++;
+      const { origin, pathname } = new URL(base);
+      // Joined as in the transport, and parsed as by a server.
+      const sent = `${pathname}${below}`;
+      const url = new URL(sent, origin);
+      if (url.origin !== origin || !url.pathname.startsWith(`${pathname}/`)) throw new Error(`left: ${sent}`);
+      if (!/^\/[\x21-\x7e]*$/.test(sent) || sent.startsWith('//')) throw new Error(`odd request line: ${sent}`);
+    }),
+    { numRuns: 5000 },
+  );
+  expect(accepted).toBeGreaterThan(200);
+});
