@@ -45,6 +45,19 @@ test('a create whose response has another name prints one warning that shows bot
   expect({ code, out, err }).toEqual({ code: 0, out: 'Created category "Dog␛" (id 1)\n', err: warning });
 });
 
+test.each([
+  ['a 201 that is no JSON', 201, '<html>'],
+  ['a 201 without a category', 201, { id: 1 }],
+  ['a 200 without a body', 200, ''],
+  ['a 202 with a category', 202, { id: 1, name: 'dog' }],
+])('the outcome of a create is unknown after %s', async (_what, status, body) => {
+  const { env, requests } = await serving(() => ({ status, body }));
+  const { code, out, err } = await inProcess(['categories', 'create', '--name', 'dog', '--json'], { env });
+  expect([code, out]).toEqual([8, '']);
+  expect(JSON.parse(err).error).toMatchObject({ kind: 'unknown_outcome', status });
+  expect(requests).toHaveLength(1);
+});
+
 test('an error while the result of a create is printed states that the category was created', async () => {
   const context = world(['categories', 'create', '-p', 'sandbox', '-q', '--name', 'dog', '--json']);
   const write = () => Promise.reject(new PetstoreError('storage', 'cannot write the output (ENOSPC)'));
