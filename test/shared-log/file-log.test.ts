@@ -189,29 +189,47 @@ test('of two snapshots in one segment, the first counts', () => {
   expect(fs.readFileSync(join(dir, 'led.2.log'), 'utf8').match(/#snapshot/g)).toHaveLength(2);
 });
 
-test('a process that was stopped during two rotations of others continues with their state', () => {
-  const dir = tempDir();
-  const other = open(dir);
-  const stopped = open(dir);
-  sealed(dir, 'one');
-  let rotated = false;
-  const fsOfStopped: Partial<LogFs> = {
-    readdirSync: ((path: string) => {
-      const names = fs.readdirSync(path);
-      if (!rotated) {
-        rotated = true;
-        for (const number of [1, 2, 3]) {
-          other.append(`of ${number}`);
-          fs.appendFileSync(join(dir, `led.${number + 1}.log`), '~\n#seal .\n');
-        }
-        other.refresh();
-      }
-      return names;
-    }) as LogFs['readdirSync'],
+// Lists the directory as it was before `change` happened, once, as a process does that is stopped in between.
+function listingBefore(change: () => void): LogFs {
+  let changed = false;
+  const readdirSync = (path: string): string[] => {
+    const names = fs.readdirSync(path);
+    if (changed || !names.some((name) => name.endsWith('.log'))) return names;
+    changed = true;
+    change();
+    return names;
   };
-  stopped.close();
-  const late = open(dir, 1e9, { fs: { ...fs, ...fsOfStopped } });
-  for (const each of [late, other]) expect(each.refresh()).toEqual(['one', 'of 1', 'of 2', 'of 3']);
+  return { ...fs, readdirSync: readdirSync as LogFs['readdirSync'] };
+}
+
+test('a process that was stopped before it created a segment, while others rotated, continues with their state', () => {
+  const dir = tempDir();
+  let isStopped = false;
+  const stopping = listingBefore(() => {
+    const other = open(dir);
+    for (const number of [1, 2, 3]) {
+      fs.appendFileSync(join(dir, `led.${number}.log`), SEAL_FRAME);
+      other.append(`of ${number}`);
+    }
+  });
+  const late = open(dir, 1e9, {
+    fs: {
+      ...fs,
+      readdirSync: ((path: string) => (isStopped ? stopping : fs).readdirSync(path)) as LogFs['readdirSync'],
+    },
+  });
+  sealed(dir, 'one');
+  isStopped = true;
+  expect(late.refresh()).toEqual(['one', 'of 1', 'of 2', 'of 3']);
+  expect(open(dir).refresh()).toEqual(late.cached());
+});
+
+test('a log that is removed while a process opens it begins again with its first segment', () => {
+  const dir = tempDir();
+  fs.writeFileSync(join(dir, 'led.2.log'), snapshotFrame(['one']));
+  const log = open(dir, 1e9, { fs: listingBefore(() => fs.rmSync(join(dir, 'led.2.log'))) });
+  expect(log.append('new')).toBe(1);
+  expect(fs.readdirSync(dir)).toEqual(['led.1.log']);
 });
 
 test('a segment whose state is lost is an error, not an endless loop', () => {
