@@ -283,6 +283,25 @@ test('a 20 MB record is read in large chunks', () => {
   expect(readSync.mock.calls.length).toBeLessThan(20);
 });
 
+test('an append is one write and one read, and a refresh is one read', () => {
+  const calls: string[] = [];
+  const counted = (name: 'readSync' | 'writeSync' | 'fstatSync' | 'statSync' | 'readdirSync') => ({
+    [name]: (...args: unknown[]) => {
+      calls.push(name);
+      return (fs[name] as (...args: unknown[]) => unknown)(...args);
+    },
+  });
+  const counting = ['readSync', 'writeSync', 'fstatSync', 'statSync', 'readdirSync'] as const;
+  const log = open(tempDir(), 1e9, {
+    clock: FakeClock.manual(),
+    fs: Object.assign({ ...fs }, ...counting.map(counted)),
+  });
+  calls.length = 0;
+  log.append('one');
+  log.refresh();
+  expect(calls).toEqual(['writeSync', 'readSync', 'readSync']);
+});
+
 test('a log whose state exceeds the size limit rotates only when its size has doubled', () => {
   const dir = tempDir();
   const log = open(dir, 400);
