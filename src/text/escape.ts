@@ -1,18 +1,16 @@
 // Makes text from outside safe to print: control, bidi and invisible characters become visible.
 
-// Joiners are kept between letters, as Arabic and Indic scripts need, and between emoji; variation selectors of emoji
-// are kept everywhere. An invisible letter (\p{DI}) joins nothing, since it is escaped itself.
-const JOINED =
-  /(?<=[\p{Lo}\p{M}])(?<!\p{DI})[\u200c\u200d](?!\p{DI})(?=\p{Lo})|(?<=\p{Extended_Pictographic}[\ufe0f\p{EMod}]?)\u200d(?=\p{Extended_Pictographic})|[\ufe0e\ufe0f]/u;
-const UNSAFE = new RegExp(`(?!${JOINED.source})[\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\p{DI}\\ufff9-\\ufffb]`, 'gu');
+const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{DI}\ufff9-\ufffb]/gu;
+const VARIATION_SELECTOR = /[\ufe0e\ufe0f]/;
+const ZERO_WIDTH_JOINER = '\u200d';
+const ZERO_WIDTH_NON_JOINER = '\u200c';
 
 /**
  * Makes unsafe characters visible; nothing is removed, and a second call changes nothing.
  * @param keep characters to leave unchanged, for example `\n`
  */
 export function escapeControls(text: string, keep = ''): string {
-  return text.replace(UNSAFE, (char) => {
-    if (keep.includes(char)) return char;
+  return replaceUnsafe(text, keep, (char) => {
     const code = char.codePointAt(0) ?? 0;
     if (code < 0x20) return String.fromCodePoint(0x2400 + code);
     return code === 0x7f ? '\u2421' : `<U+${hex(code).toUpperCase()}>`;
@@ -21,7 +19,27 @@ export function escapeControls(text: string, keep = ''): string {
 
 /** Escapes the same characters in a JSON document, line breaks excepted; its value is unchanged. */
 export function terminalSafeJson(json: string): string {
-  return json.replace(UNSAFE, (char) => (char === '\n' ? char : char.split('').map(unicodeEscape).join('')));
+  return replaceUnsafe(json, '\n', (char) => char.split('').map(unicodeEscape).join(''));
+}
+
+function replaceUnsafe(text: string, keep: string, format: (char: string) => string): string {
+  return text.replace(UNSAFE, (char, at: number) => {
+    return keep.includes(char) || isShaping(text, at) ? char : format(char);
+  });
+}
+
+/** Whether the invisible character only shapes the visible ones around it, as some scripts and emoji need. */
+function isShaping(text: string, at: number): boolean {
+  const char = text.charAt(at);
+  if (VARIATION_SELECTOR.test(char)) return true;
+  if (char !== ZERO_WIDTH_JOINER && char !== ZERO_WIDTH_NON_JOINER) return false;
+  // Long enough for an emoji with its modifier, two UTF-16 units each.
+  const before = text.slice(Math.max(0, at - 4), at);
+  const after = text.slice(at + 1, at + 3);
+  // Arabic and Indic scripts need joiners between letters; an invisible letter (\p{DI}) is escaped itself.
+  if (/[\p{Lo}\p{M}]$/u.test(before) && /^\p{Lo}/u.test(after)) return !/\p{DI}$/u.test(before) && !/^\p{DI}/u.test(after);
+  if (char === ZERO_WIDTH_NON_JOINER) return false;
+  return /\p{Extended_Pictographic}[\ufe0f\p{EMod}]?$/u.test(before) && /^\p{Extended_Pictographic}/u.test(after);
 }
 
 function unicodeEscape(unit: string): string {
