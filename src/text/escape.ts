@@ -37,7 +37,8 @@ function isShaping(text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - 4), at);
   const after = text.slice(at + 1, at + 3);
   // Arabic and Indic scripts need joiners between letters; an invisible letter (\p{DI}) is escaped itself.
-  if (/[\p{Lo}\p{M}]$/u.test(before) && /^\p{Lo}/u.test(after)) return !/\p{DI}$/u.test(before) && !/^\p{DI}/u.test(after);
+  if (/[\p{Lo}\p{M}]$/u.test(before) && /^\p{Lo}/u.test(after))
+    return !/\p{DI}$/u.test(before) && !/^\p{DI}/u.test(after);
   if (char === ZERO_WIDTH_NON_JOINER) return false;
   return /\p{Extended_Pictographic}[\ufe0f\p{EMod}]?$/u.test(before) && /^\p{Extended_Pictographic}/u.test(after);
 }

@@ -1,9 +1,10 @@
 // Prompts on a terminal, written to stderr because stdout carries only the result.
+import type { Interface } from 'node:readline/promises';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../text/escape.ts';
-import type { Context } from '../context.ts';
+import type { Context, Output } from '../context.ts';
 
 /** If the signal is aborted, the prompt rejects with its reason. */
 export type PromptIO = Pick<Context, 'stdin' | 'stderr' | 'signal' | 'interrupt' | 'suspend'>;
@@ -56,41 +57,19 @@ export async function askYesNo(io: PromptIO, message: string): Promise<boolean> 
   return false;
 }
 
-async function ask(
-  { stdin, stderr, signal, interrupt, suspend }: PromptIO,
-  message: string,
-  hidden: boolean,
-): Promise<string> {
+/** Reads one line; a hidden one is not shown as it is typed. */
+async function ask(io: PromptIO, message: string, hidden: boolean): Promise<string> {
+  const { stdin, stderr, signal, interrupt } = io;
   const { raw: input } = stdin;
   if (!input) throw new PetstoreError('usage', 'no terminal for the prompt');
-  // Readline writes the question and the typed text to this stream.
-  const output = new Writable({
-    write(chunk, _encoding, done) {
-      if (hidden) done();
-      else stderr.write(String(chunk)).then(() => done(), done);
-    },
-  });
-  Object.assign(output, { columns: stderr.columns || 80 });
+  const output = echo(stderr, hidden);
   // The terminal stops echoing here, before the question is shown.
   const lines = createInterface({ input, output, terminal: true, historySize: 0 });
   const ended = new AbortController();
   const end = (): void => ended.abort();
-  lines.on('SIGINT', interrupt).on('SIGTSTP', () => {
-    const askAgain = (): void => {
-      // The shell may have changed the mode meanwhile.
-      input.setRawMode(false).setRawMode(true);
-      if (hidden) void stderr.write(message);
-      else lines.prompt(true);
-    };
-    // The text typed so far is invisible, so it is deleted: Ctrl-E moves to its end, Ctrl-U deletes to its beginning.
-    if (hidden) for (const name of ['e', 'u']) lines.write(null, { ctrl: true, name });
-    input.setRawMode(false);
-    suspend(askAgain);
-    // Without job control, the process does not stop, and the terminal must not echo.
-    input.setRawMode(true);
-  });
   // Ctrl-D, or a closed terminal.
   lines.on('close', end).on('error', end);
+  lines.on('SIGINT', interrupt).on('SIGTSTP', () => suspend(io, input, lines, hidden ? message : undefined));
   if (hidden) await stderr.write(message);
   try {
     return await lines.question(hidden ? '' : message, { signal: AbortSignal.any([signal, ended.signal]) });
@@ -103,4 +82,33 @@ async function ask(
     // Readline has ended the line of a visible prompt.
     if (hidden) await stderr.write('\n');
   }
+}
+
+/** The stream to which readline writes the question and the typed text. */
+function echo(stderr: Output, hidden: boolean): Writable {
+  const output = new Writable({
+    write(chunk, _encoding, done) {
+      if (hidden) done();
+      else stderr.write(String(chunk)).then(() => done(), done);
+    },
+  });
+  return Object.assign(output, { columns: stderr.columns || 80 });
+}
+
+/**
+ * Does what Ctrl-Z does; after `fg`, the question is shown again.
+ * @param hiddenMessage the question, if its answer is hidden
+ */
+function suspend(io: PromptIO, input: NodeJS.ReadStream, lines: Interface, hiddenMessage: string | undefined): void {
+  // The text typed so far is invisible, so it is deleted: Ctrl-E moves to its end, Ctrl-U deletes to its beginning.
+  if (hiddenMessage !== undefined) for (const name of ['e', 'u']) lines.write(null, { ctrl: true, name });
+  input.setRawMode(false);
+  io.suspend(() => {
+    // The shell may have changed the mode meanwhile.
+    input.setRawMode(false).setRawMode(true);
+    if (hiddenMessage === undefined) lines.prompt(true);
+    else void io.stderr.write(hiddenMessage);
+  });
+  // Without job control, the process does not stop, and the terminal must not echo.
+  input.setRawMode(true);
 }
