@@ -1,5 +1,5 @@
-// Finds the base URL and API key of a command (docs/cli.md, precedence).
-
+// Finds the base URL and API key of a command (docs/cli.md, precedence): reads what is requested, selects the profile, and takes
+// each value from the environment or from the profile.
 import { PetstoreError } from '../../errors.ts';
 import type { BaseUrl } from '../../settings/credential-rules.ts';
 import { checkBaseUrl, checkKey, parseBaseUrl } from '../../settings/credential-rules.ts';
@@ -47,19 +47,15 @@ const URL_VARIABLE = 'PETSTORE_BASE_URL';
 const KEY_VARIABLE = 'PETSTORE_API_KEY';
 const KEY_COMMAND_VARIABLE = 'PETSTORE_API_KEY_COMMAND';
 
-/** The values of the variables that override what a profile has saved. */
-interface Overrides {
-  readonly url?: string | undefined;
-  readonly key?: string | undefined;
-  readonly keyCommand?: string | undefined;
-}
-
-/** The profile and the overrides that the command line and the environment request. */
-export interface CredentialRequest extends Overrides {
+/** What the command line and the environment request: a profile, and values that override what it has saved. */
+export interface CredentialRequest {
   /** The profile named by `--profile` or PETSTORE_PROFILE; its name may be invalid. */
   readonly profile?: string | undefined;
   /** PETSTORE_PROFILE, if it named the profile. */
   readonly profileVariable?: string | undefined;
+  readonly url?: string | undefined;
+  readonly key?: string | undefined;
+  readonly keyCommand?: string | undefined;
 }
 
 /** @param profileOption the value of `--profile`, which overrides all variables */
@@ -77,14 +73,14 @@ export function readCredentialRequest(env: Environment, profileOption: string | 
 }
 
 /** The variable that overrides saved keys, if one is set. */
-export function keyVariable({ key, keyCommand }: Overrides): string | undefined {
+export function keyVariable({ key, keyCommand }: CredentialRequest): string | undefined {
   if (key !== undefined) return KEY_VARIABLE;
   return keyCommand === undefined ? undefined : KEY_COMMAND_VARIABLE;
 }
 
 /** Whether both URL and key are overridden, so that no profile is read. */
-export function overridesAll(overrides: Overrides): boolean {
-  return overrides.url !== undefined && keyVariable(overrides) !== undefined;
+export function overridesAll(request: CredentialRequest): boolean {
+  return request.url !== undefined && keyVariable(request) !== undefined;
 }
 
 /** The variables that are set but overridden by `--profile`. */
@@ -120,7 +116,7 @@ export async function resolveCredentials(
 /** The profile of a command, with the sources of its URL and key. */
 export interface SelectedProfile {
   readonly profile: string;
-  readonly overrides: Overrides;
+  readonly request: CredentialRequest;
   /** What the profile has saved. */
   readonly stored?: StoredProfile | undefined;
 }
@@ -129,11 +125,11 @@ export interface SelectedProfile {
 export async function selectProfile(request: CredentialRequest, openStore: OpenStore): Promise<SelectedProfile> {
   const named = requestedProfile(request);
   // The file is not opened if nothing in it is used.
-  if (overridesAll(request) || named === SANDBOX) return { profile: named ?? DEFAULT_PROFILE, overrides: request };
+  if (overridesAll(request) || named === SANDBOX) return { profile: named ?? DEFAULT_PROFILE, request };
   const store = await openStore();
   const profile = named ?? store.active();
   checkProfileExists(profile, store.names(), request.profileVariable);
-  return { profile, overrides: request, stored: store.get(profile) };
+  return { profile, request, stored: store.get(profile) };
 }
 
 /** The profile that was named. @throws PetstoreError `usage` for an invalid name */
@@ -142,15 +138,15 @@ export function requestedProfile({ profile, profileVariable }: CredentialRequest
 }
 
 /** @throws PetstoreError `usage` if PETSTORE_BASE_URL is set but invalid */
-export function overridingUrl({ url }: Overrides): BaseUrl | undefined {
+export function overridingUrl({ url }: CredentialRequest): BaseUrl | undefined {
   return url === undefined ? undefined : checkBaseUrl(url, URL_VARIABLE);
 }
 
 /** @throws PetstoreError `usage` if PETSTORE_BASE_URL is invalid, `auth` if there is no URL */
-export function findUrl({ profile, overrides, stored }: SelectedProfile): FoundUrl {
-  const own = overridingUrl(overrides);
+export function findUrl({ profile, request, stored }: SelectedProfile): FoundUrl {
+  const own = overridingUrl(request);
   if (own) return { ...own, urlSource: 'environment' };
-  const variable = keyVariable(overrides);
+  const variable = keyVariable(request);
   // The key of the environment is for a service, so it is never ignored in favor of the sandbox.
   if (profile === SANDBOX && variable === undefined) return { urlSource: 'sandbox' };
   const parsed = parseBaseUrl(stored?.url);
@@ -165,8 +161,8 @@ export function findUrl({ profile, overrides, stored }: SelectedProfile): FoundU
 }
 
 /** @throws PetstoreError `auth` if there is no valid key for the URL */
-export function findKey({ profile, overrides, stored }: SelectedProfile, { origin, urlSource }: FoundUrl): FoundKey {
-  const own = overridingKey(overrides);
+export function findKey({ profile, request, stored }: SelectedProfile, { origin, urlSource }: FoundUrl): FoundKey {
+  const own = overridingKey(request);
   if (own) return own;
   if (urlSource === 'sandbox') return { keySource: 'sandbox' };
   const source = `profile "${profile}"`;
@@ -189,7 +185,7 @@ export function findKey({ profile, overrides, stored }: SelectedProfile, { origi
 }
 
 // An invalid key is an error: a saved key is never used in its place.
-function overridingKey({ key, keyCommand: line }: Overrides): FoundKey | undefined {
+function overridingKey({ key, keyCommand: line }: CredentialRequest): FoundKey | undefined {
   const hint = `set ${KEY_VARIABLE} to the key without spaces or line breaks`;
   if (key !== undefined) return { key: checkKey(key, KEY_VARIABLE, hint), keySource: 'environment' };
   if (line === undefined) return undefined;
