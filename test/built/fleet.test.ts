@@ -6,7 +6,7 @@ import { createClient } from '../../src/client.ts';
 import { needs } from '../support/capabilities.ts';
 import { IdleClock } from '../support/fake-clock.ts';
 import { quotaHeaders, startHttpFake } from '../support/http-fake.ts';
-import { place } from '../support/processes.ts';
+import { place, until } from '../support/processes.ts';
 import { petstore } from '../support/program.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -58,6 +58,35 @@ withServer('commands on several machines and the library share the rate limit an
   await client.categories.list();
   // The list had no headers: it counts in the window that the create reported.
   expect(client.quota()).toMatchObject({ remaining: 40, stateServer });
+});
+
+withServer('a client that is closed while a list gets its 429 tells the other machines first', async () => {
+  await using server = await RedisServer.start();
+  let respond = (): void => undefined;
+  const closing = new Promise<void>((resolve) => {
+    respond = resolve;
+  });
+  const limited = await startHttpFake(async () => {
+    await closing;
+    return { status: 429, headers: { 'retry-after': '60' } };
+  });
+  const warnings: string[] = [];
+  const machineOf = () =>
+    createClient({
+      ...{ baseUrl: limited.url, apiKey: KEY, stateDir: null, stateUrl: server.url, maxWaitMs: 0, maxRetries: 0 },
+      onWarning: (text) => void warnings.push(text),
+    });
+  const [one, two] = [machineOf(), machineOf()];
+  const listed = expect(one.categories.list()).rejects.toMatchObject({ kind: 'rate_limited', status: 429 });
+  await until(() => limited.requests.length > 0);
+  const closed = one.close();
+  respond();
+  await Promise.all([closed, listed]);
+  // Nothing is sent: the service would respond with a 429.
+  await expect(two.categories.list()).rejects.toMatchObject({ kind: 'rate_limited', status: undefined });
+  await two.close();
+  expect([limited.requests.length, warnings]).toEqual([1, []]);
+  limited.close();
 });
 
 test('with an unavailable state server, an import exits with code 9 and sends nothing, and the sandbox is not affected', async () => {

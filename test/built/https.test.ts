@@ -33,6 +33,7 @@ const proxy = await startHttpFake(() => (socket) => {
 });
 afterAll(proxy.close);
 const proxyHost = new URL(proxy.url).host;
+const TRUSTS_ALL = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
 
 const trusting = (url: string, env: Record<string, string> = {}): Place =>
   savedPlace(url, { NODE_EXTRA_CA_CERTS: certificate, ...env });
@@ -62,11 +63,16 @@ socket.once('data', (data) => process.stdout.write(data.subarray(0, 12)) && sock
   expect(await ended(child)).toMatchObject({ code: 0, out: 'HTTP/1.1 401', err: '' });
 });
 
-test('NODE_TLS_REJECT_UNAUTHORIZED=0 does not make petstore trust a certificate', async () => {
+test.each([
+  ['', () => savedPlace(service.url, TRUSTS_ALL)],
+  [
+    ' through a proxy',
+    () => savedPlace('https://pets.example/v1', { ...TRUSTS_ALL, HTTPS_PROXY: `http://${proxyHost}` }),
+  ],
+])('NODE_TLS_REJECT_UNAUTHORIZED=0 does not make petstore trust a certificate%s', async (_how, placeOf) => {
   const before = service.requests.length;
-  const here = savedPlace(service.url, { NODE_TLS_REJECT_UNAUTHORIZED: '0' });
   for (const args of [['categories', 'list'], ['doctor']]) {
-    const { code, out, err } = await petstore(here, args);
+    const { code, out, err } = await petstore(placeOf(), args);
     expect([code, out + err]).toEqual([6, expect.stringContaining('the certificate is not trusted')]);
   }
   expect(service.requests).toHaveLength(before);

@@ -20,6 +20,7 @@ const responses: Readonly<Record<string, FakeResponse>> = {
   '/v1/fails': { status: 501, body: '<html>' },
   '/v1/only': { status: 405, headers: { allow: 'GET, POST' } },
   '/v1/untyped': { status: 415 },
+  '/v1/lost': (socket) => socket.destroy(),
   '/v1/moved': { status: 307, headers: { location: 'https://evil.example/' } },
 };
 const service = await startHttpFake(({ method, path }) => responses[path.replace(/\?.*/, '')] ?? { body: { method } });
@@ -107,6 +108,19 @@ test.each([
     expect(included.out.endsWith(out)).toBe(true);
   },
 );
+
+test.each([
+  ['GET', 6],
+  ['HEAD', 6],
+  ['OPTIONS', 6],
+  ['POST', 8],
+  ['PUT', 8],
+  ['PATCH', 8],
+  ['DELETE', 8],
+])('`api %s` exits with code %i if its response is lost', async (method, code) => {
+  const lost = await api(method, '/lost', '--max-retries', '0');
+  expect([lost.code, service.requests.at(-1)?.method]).toEqual([code, method]);
+});
 
 test.each([
   ['GET /bad', 'warning: GET /bad is marked beta and may change without notice\n'],
