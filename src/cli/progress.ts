@@ -169,10 +169,17 @@ function describeWait({ reason, until, isOwn, failure = '' }: HttpWait, now: num
       const retrying = `retrying in ${left}`;
       return [`request failed (${failure}); ${retrying}`, `${cause}; ${retrying}`, retrying, shortest];
     }
-    default: {
+    case 'blocked': {
+      const retrying = `retrying in ${left}`;
+      return [`rate limited (429); ${retrying}${endOf(until, now)}`, `rate limited; ${retrying}`, retrying, shortest];
+    }
+    case 'window': {
       const wait = `waiting ${left} for the rate limit`;
-      const end = until - now > SHORT_WAIT_MS ? ` (until ${formatLocalTime(until, now)})` : '';
-      return [`${wait} to reset${end}`, wait, shortest];
+      return [`${wait} to reset${endOf(until, now)}`, wait, shortest];
     }
   }
+}
+
+function endOf(until: number, now: number): string {
+  return until - now > SHORT_WAIT_MS ? ` (until ${formatLocalTime(until, now)})` : '';
 }

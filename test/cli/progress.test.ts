@@ -31,7 +31,7 @@ test('a wait is reported once in a pipe, and a longer wait again', () => {
   progress.wait(undefined);
   progress.wait(wait(44));
   progress.wait(wait(60, 'blocked'));
-  expect(shown()).toBe('waiting 43s for the rate limit to reset\nwaiting 1m for the rate limit to reset\n');
+  expect(shown()).toBe('waiting 43s for the rate limit to reset\nrate limited (429); retrying in 1m\n');
 });
 
 const LINE = 'waiting 43s for the rate limit to reset\n';
