@@ -11,7 +11,7 @@ import { Redactor } from './text/redact.ts';
 import { VERSION } from './version.ts';
 
 /** Time that a command has to report after a signal: it may wait 2 s for a response and 5 s for a state server. */
-const GRACE_MS = 10_000;
+const SIGNAL_GRACE_MS = 10_000;
 /** The signals that end the program, with the exit code that a shell reports. */
 const SIGNALS = { SIGINT: 130, SIGQUIT: 131, SIGBREAK: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 type Signal = keyof typeof SIGNALS;
@@ -84,7 +84,7 @@ function handleSignals(): AbortSignal {
       received = name;
       const message = exitCode === 130 ? 'interrupted' : 'terminated';
       interrupt.abort(new PetstoreError('interrupted', message, { exitCode }));
-      setTimeout(() => endBy(name), GRACE_MS).unref();
+      setTimeout(() => endBy(name), SIGNAL_GRACE_MS).unref();
     });
   }
   // With a listener, a write beyond the file size limit fails with EFBIG, even if a package removes its own listener.
