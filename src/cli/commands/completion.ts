@@ -102,15 +102,13 @@ const suggestAction = (root: Command): Action<{ readonly atBlank?: true }, reado
  * @returns the candidates, each with a tab and its description, if it has one; or `:files`
  */
 export async function suggest(root: Command, words: readonly string[], profiles: ProfileNames): Promise<string[]> {
-  const [, flag, start = ''] = /^(--[\w-]+)=(.*)$/s.exec(words.at(-1) ?? '') ?? [];
-  if (flag !== undefined) {
-    const values = await suggest(root, [...words.slice(0, -1), flag, start], profiles);
-    return values.map((value) => (value === FILES ? value : `${flag}=${value}`));
-  }
-  const typed = words.slice(0, -1).filter((one) => one !== '=');
   const last = words.at(-1)?.replace(/^=$/, '') ?? '';
+  const [, prefix = '', flag] = /^((--[\w-]+)=)/.exec(last) ?? [];
+  const typed = [...words.slice(0, -1), ...(flag === undefined ? [] : [flag])].filter((one) => one !== '=');
   const candidates = await candidatesAfter(root, typed, last.startsWith('-'), profiles);
-  return candidates.filter((one) => one === FILES || one.startsWith(last));
+  return candidates.includes(FILES)
+    ? [FILES]
+    : candidates.map((one) => `${prefix}${one}`).filter((one) => one.startsWith(last));
 }
 
 async function candidatesAfter(
