@@ -22,9 +22,17 @@ import type { ParseError } from './usage-error.ts';
 
 /** @returns the exit code (docs/cli.md, exit codes); never rejects */
 export async function run(context: Context): Promise<number> {
-  const program = createProgram(context);
+  let program = createProgram(context, new Set(context.args));
   try {
-    await program.parseAsync(context.args, { from: 'user' }).catch((error: unknown) => answer(program, error));
+    await program
+      .parseAsync(context.args, { from: 'user' })
+      .catch((error: unknown) => {
+        if (!(error instanceof CommanderError)) throw error;
+        // Help and usage errors name other commands.
+        program = createProgram(context);
+        return program.parseAsync(context.args, { from: 'user' });
+      })
+      .catch((error: unknown) => answer(program, error));
     return 0;
   } catch (error) {
     const { reportError } = await import('./report-error.ts');
@@ -56,8 +64,23 @@ function checkEncoding({ args }: Context): void {
   throw new PetstoreError('usage', message, { hint: 'check the encoding of the terminal or script' });
 }
 
-const categories = (): PetstoreCommand =>
-  new PetstoreCommand('categories')
+/** The typed words. */
+type Words = ReadonlySet<string> | undefined;
+
+/** The commands that were typed, or all if none was: building all of them takes 4 ms. */
+function typed<Make>(commands: Readonly<Record<string, Make>>, words: Words): [string, Make][] {
+  const all = Object.entries(commands);
+  const found = all.filter(([name]) => words?.has(name));
+  return found.length > 0 ? found : all;
+}
+
+function group(command: PetstoreCommand, commands: Readonly<Record<string, () => Command>>, words: Words) {
+  for (const [, make] of typed(commands, words)) command.addCommand(make());
+  return command;
+}
+
+const categories = (words: Words): PetstoreCommand => {
+  const command = new PetstoreCommand('categories')
     .description('list, get, create and import pet categories')
     .sections({
       examples: [
@@ -65,22 +88,16 @@ const categories = (): PetstoreCommand =>
         'petstore categories create --name dog --description "Canis familiaris"',
         'petstore categories import species.csv',
       ],
-    })
-    .addCommand(list())
-    .addCommand(get())
-    .addCommand(create())
-    .addCommand(importCommand());
+    });
+  return group(command, { list, get, create, import: importCommand }, words);
+};
 
-const auth = (): PetstoreCommand =>
-  new PetstoreCommand('auth')
-    .description('log in, log out and switch between profiles')
-    .sections({
-      examples: ['petstore auth login --url https://HOST/v1', 'petstore auth status'],
-    })
-    .addCommand(login())
-    .addCommand(logout())
-    .addCommand(status())
-    .addCommand(switchTo());
+const auth = (words: Words): PetstoreCommand => {
+  const command = new PetstoreCommand('auth').description('log in, log out and switch between profiles').sections({
+    examples: ['petstore auth login --url https://HOST/v1', 'petstore auth status'],
+  });
+  return group(command, { login, logout, status, switch: switchTo }, words);
+};
 
 const help = (): PetstoreCommand =>
   new PetstoreCommand('help')
@@ -96,8 +113,23 @@ const help = (): PetstoreCommand =>
       await printTopic(rootOf(this), words);
     });
 
-/** @returns the root command; its `parseAsync` rejects with CommanderError or PetstoreError */
-export function createProgram(context: Context): Program {
+const COMMANDS: Readonly<Record<string, readonly [helpGroup: string, make: (words: Words) => Command]>> = {
+  categories: ['Categories:', categories],
+  auth: ['Keys and limits:', auth],
+  quota: ['Keys and limits:', quota],
+  doctor: ['Keys and limits:', doctor],
+  sandbox: ['Testing and scripting:', sandbox],
+  completion: ['Testing and scripting:', completion],
+  __complete: ['', suggestions],
+  api: ['Other:', api],
+  help: ['Other:', help],
+};
+
+/**
+ * Builds the commands that `args` name; all of them by default.
+ * @returns the root command; its `parseAsync` rejects with CommanderError or PetstoreError
+ */
+export function createProgram(context: Context, args?: Words): Program {
   const program = new Program(context);
   program
     .optionsGroup('Options:')
@@ -123,20 +155,12 @@ is, for example, 500ms, 30s or 1m30s. For more, run \`petstore COMMAND --help\`,
         'petstore auth login --url https://HOST/v1',
         'petstore categories import species.csv',
       ],
-    })
-    .commandsGroup('Categories:')
-    .addCommand(categories())
-    .commandsGroup('Keys and limits:')
-    .addCommand(auth())
-    .addCommand(quota())
-    .addCommand(doctor())
-    .commandsGroup('Testing and scripting:')
-    .addCommand(sandbox())
-    .addCommand(completion())
-    .addCommand(suggestions(), { hidden: true })
-    .commandsGroup('Other:')
-    .addCommand(api())
-    .addCommand(help());
+    });
+  // These two describe other commands.
+  const words = args?.has('help') || args?.has('__complete') ? undefined : args;
+  for (const [name, [helpGroup, make]] of typed(COMMANDS, words)) {
+    program.addCommand(make(words).helpGroup(helpGroup), { hidden: name === '__complete' });
+  }
   configure(program, globalOptions(), program);
   return program;
 }
