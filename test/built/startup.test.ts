@@ -1,9 +1,20 @@
 // Lazy loading: a command and an entry of the library load only the packages that they need, which keeps start-up fast.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
-import { runProgram } from '../support/processes.ts';
+import { describe, expect, test } from 'vitest';
+import { hasModes } from '../support/capabilities.ts';
+import { place, runProgram } from '../support/processes.ts';
 import { BIN, KEY, savedPlace } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { serving } from '../support/world.ts';
@@ -64,4 +75,63 @@ test('a list loads five files of the program, and no HTTP/2', async () => {
   const env = { ...at.env, NODE_OPTIONS: `--require=${preload}` };
   const run = await runProgram(BIN, { ...at, env }, ['categories', 'list', '--json']);
   expect(run).toMatchObject({ code: 0, err: '5 false\n' });
+});
+
+describe.runIf('enableCompileCache' in module && hasModes)('compiled code', () => {
+  const versionFrom = async (home: string, env: Record<string, string> = {}): Promise<string[]> => {
+    const at = place({ HOME: home, ...env });
+    expect(await runProgram(BIN, at, ['--version'])).toMatchObject({ code: 0, err: '' });
+    const cache = join(home, '.cache', 'petstore');
+    return existsSync(cache) ? readdirSync(cache, { recursive: true, encoding: 'utf8' }) : ['none'];
+  };
+  const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+
+  test('is kept in a directory that only its user can access', async () => {
+    const home = tempDir();
+    expect((await versionFrom(home)).length).toBeGreaterThan(2);
+    expect(modeOf(join(home, '.cache', 'petstore'))).toBe('700');
+  });
+
+  test('is kept below XDG_CACHE_HOME if that is set', async () => {
+    const [home, cache] = [tempDir(), tempDir()];
+    expect(await versionFrom(home, { XDG_CACHE_HOME: cache })).toEqual(['none']);
+    expect(readdirSync(join(cache, 'petstore'))).toHaveLength(1);
+  });
+
+  test('is kept where NODE_COMPILE_CACHE says, and not at all with NODE_DISABLE_COMPILE_CACHE', async () => {
+    const [home, chosen] = [tempDir(), tempDir()];
+    expect(await versionFrom(home, { NODE_COMPILE_CACHE: chosen })).toEqual(['none']);
+    expect(readdirSync(chosen)).toHaveLength(1);
+    expect(await versionFrom(home, { NODE_DISABLE_COMPILE_CACHE: '1' })).toEqual(['none']);
+  });
+
+  test.each(['755', '770'])('is not kept in a directory with mode %s', async (mode) => {
+    const home = tempDir();
+    mkdirSync(join(home, '.cache', 'petstore'), { recursive: true });
+    chmodSync(join(home, '.cache', 'petstore'), mode);
+    expect(await versionFrom(home)).toEqual([]);
+  });
+
+  test('is not kept below a directory that others can write', async () => {
+    const home = tempDir();
+    chmodSync(home, 0o777);
+    expect(await versionFrom(home)).toEqual(['none']);
+    mkdirSync(join(home, '.cache', 'petstore'), { recursive: true, mode: 0o700 });
+    expect(await versionFrom(home)).toEqual([]);
+  });
+
+  test('is not kept in a read-only or missing home directory, without an error', async () => {
+    expect(await versionFrom('/nonexistent')).toEqual(['none']);
+    expect(await versionFrom('/dev/null')).toEqual(['none']);
+  });
+
+  // Only root may change the owner of a directory.
+  test.runIf(process.getuid?.() === 0)('is not kept by root in the home directory of another user', async () => {
+    const home = tempDir();
+    chownSync(home, 54_321, 54_321);
+    expect(await versionFrom(home)).toEqual(['none']);
+    mkdirSync(join(home, '.cache', 'petstore'), { recursive: true, mode: 0o700 });
+    chownSync(join(home, '.cache', 'petstore'), 54_321, 54_321);
+    expect(await versionFrom(home)).toEqual([]);
+  });
 });
