@@ -14,7 +14,7 @@ import type { StoredProfile } from '../../profiles/store.ts';
 import { hasKey, SANDBOX } from '../../profiles/store.ts';
 import { READ_ERRORS } from '../../reference.ts';
 import type { Session } from '../../session.ts';
-import { acceptProfileArgument } from './profile-argument.ts';
+import { acceptProfileArgument } from './profiles.ts';
 
 interface LoginOptions {
   readonly url?: string;

@@ -2,9 +2,9 @@
 import { PetstoreError } from '../../../errors.ts';
 import { escapeControls } from '../../../text/escape.ts';
 import { capitalize } from '../../../text/format.ts';
-import { maskKey } from '../../../text/redact.ts';
+import { looksLikeKey, maskKey } from '../../../text/redact.ts';
 import type { Action } from '../../command.ts';
-import { actionHandler, PetstoreCommand } from '../../command.ts';
+import { actionHandler, PetstoreCommand, rootOf } from '../../command.ts';
 import type { Column } from '../../output/view.ts';
 import type { FoundKey, FoundUrl, SelectedProfile } from '../../profiles/credentials.ts';
 import {
@@ -16,8 +16,7 @@ import {
   requestedProfile,
   selectProfile,
 } from '../../profiles/credentials.ts';
-import { checkProfileExists, checkProfileName, hasKey, SANDBOX } from '../../profiles/store.ts';
-import { acceptProfileArgument } from './profile-argument.ts';
+import { checkProfileExists, checkProfileName, hasKey, keyAsProfileError, SANDBOX } from '../../profiles/store.ts';
 
 interface LogoutResult {
   readonly profile: string;
@@ -169,6 +168,20 @@ async function inspect(selected: SelectedProfile): Promise<Omit<ListedProfile, '
     if (!(problem instanceof PetstoreError)) throw problem;
     return { isSaved, ...(url && { url }), problem };
   }
+}
+
+/** The argument sets `--profile`, so that the environment is ignored and hints name the profile, as with the option. */
+export function acceptProfileArgument(command: PetstoreCommand): PetstoreCommand {
+  return command.argument('[name]', 'name of the profile (default: the active profile)').hook('preAction', () => {
+    const root = rootOf(command);
+    const { profile: option } = root.opts();
+    const [name = option] = command.args;
+    if (name !== undefined && looksLikeKey(name)) throw keyAsProfileError();
+    if (option !== undefined && option !== name) {
+      throw new PetstoreError('usage', 'NAME and --profile name different profiles', { hint: 'use one of them' });
+    }
+    root.setOptionValue('profile', name);
+  });
 }
 
 export const logout = (): PetstoreCommand =>
