@@ -285,17 +285,15 @@ test('a 20 MB record is read in large chunks', () => {
 
 test('an append is one write and one read, and a refresh is one read', () => {
   const calls: string[] = [];
-  const counted = (name: 'readSync' | 'writeSync' | 'fstatSync' | 'statSync' | 'readdirSync') => ({
-    [name]: (...args: unknown[]) => {
+  const { readSync, writeSync, fstatSync, statSync, readdirSync } = fs;
+  const counted = Object.entries({ readSync, writeSync, fstatSync, statSync, readdirSync }).map(([name, call]) => [
+    name,
+    (...args: unknown[]) => {
       calls.push(name);
-      return (fs[name] as (...args: unknown[]) => unknown)(...args);
+      return (call as (...args: unknown[]) => unknown)(...args);
     },
-  });
-  const counting = ['readSync', 'writeSync', 'fstatSync', 'statSync', 'readdirSync'] as const;
-  const log = open(tempDir(), 1e9, {
-    clock: FakeClock.manual(),
-    fs: Object.assign({ ...fs }, ...counting.map(counted)),
-  });
+  ]);
+  const log = open(tempDir(), 1e9, { clock: FakeClock.manual(), fs: { ...fs, ...Object.fromEntries(counted) } });
   calls.length = 0;
   log.append('one');
   log.refresh();
