@@ -19,7 +19,7 @@ function cliReference({ commands, globalOptions, environment }) {
     ...commands.flatMap(commandSection),
     '## Global options',
     list(globalOptions.map((one) => [one.flags, one.description])),
-    'A duration is `500ms`, `30s`, `2m`, `1h`, `1d`, or a number of seconds.',
+    'A duration is `500ms`, `30s`, `2m`, `1h`, `1d`, a sum such as `1m30s`, or a number of seconds.',
     '## Environment variables',
     list(environment.map((one) => [one.name, one.meaning])),
   ].join('\n\n');
