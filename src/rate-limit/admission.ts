@@ -25,22 +25,15 @@ export function admit(state: KeyState, now: number): Admission {
   return state.window ? admitTo(state.window, awaited, unanswered) : GRANTED;
 }
 
-/** The number of requests without a response at one time, in two sets. */
-interface OpenRequests {
-  /** Other requests wait for the responses to these. */
-  readonly awaited: number;
-  /** Whether a probe is among them. */
-  readonly awaitsProbe: boolean;
-  /** No request waits for these any more, but the service may have counted them. */
-  readonly unanswered: number;
-}
-
 /**
+ * Counts the requests without a response in two sets. Other requests wait for those that are `awaited`. No request waits for
+ * those that are `unanswered`, but the service may have counted them.
+ *
  * For example, 4 requests are left, and a and b are sent: both are awaited. After 1 s, the connection of a breaks: a is
  * unanswered. After 5 s, so is b, since its process may have been killed or stopped: 2 requests are left. Then c is sent, and
  * its response shows what is left. This includes a and b, so no request is unanswered any more.
  */
-export function openRequests({ tickets, lost, countedUntil }: KeyState, t: number): OpenRequests {
+export function openRequests({ tickets, lost, countedUntil }: KeyState, t: number) {
   let [awaited, awaitsProbe, unanswered] = [0, false, lost.length];
   for (const { overdueAt, probe } of tickets) {
     if (t <= overdueAt) {

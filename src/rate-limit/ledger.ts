@@ -110,7 +110,7 @@ export class Ledger {
    * @throws PetstoreError `usage` or `storage` if the state server rejects the configuration
    */
   async refresh(): Promise<void> {
-    await Promise.all([this.#log.refresh(), this.#written()]);
+    await Promise.all([this.#log.refresh(), ...this.#unwritten.keys()]);
   }
 
   /** Drops everything learned from responses, blocks included. Throws as `refresh` does. */
@@ -121,9 +121,9 @@ export class Ledger {
   /** Writes what the log does not have yet, and a block to a server that is available again; reports no later outage. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    await this.#written();
+    await Promise.all(this.#unwritten.keys());
     if (activeBlock(this.#state, this.#log.now)) await this.#log.returnToServer();
-    await this.#written();
+    await Promise.all(this.#unwritten.keys());
     this.#log.close();
   }
 
@@ -149,10 +149,6 @@ export class Ledger {
     this.#unwritten.set(written, event);
   }
 
-  async #written(): Promise<void> {
-    await Promise.all(this.#unwritten.keys());
-  }
-
   #admit(): Admission {
     this.#adjustToClock();
     const { now, clockOffsetMs } = this.#log;
@@ -172,12 +168,8 @@ export class Ledger {
     // Without unwritten records, which the server may lose.
     const knownMs = (this.#log.cached().block?.until ?? 0) - this.#log.now;
     if (!block || waitMs <= Math.max(0, knownMs)) return;
-    this.#record({
-      kind: 'response',
-      id: '',
-      reading: { status: 429, refused: true, waitMs, waitFrom: block.reason },
-      jitterDraw: 0,
-    });
+    const reading = { status: 429, refused: true, waitMs, waitFrom: block.reason };
+    this.#record({ kind: 'response', id: '', reading, jitterDraw: 0 });
   }
 
   // Otherwise, other processes would wait 5 s for them; whether a process on another host is dead is unknown.

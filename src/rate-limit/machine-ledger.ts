@@ -61,13 +61,8 @@ export function machinePlaces(options: MachineOptions): readonly LedgerPlace[] {
 function openFile(dir: string, { fs, clock }: MachineOptions): FileLog<KeyState> {
   // A rotating key has one ledger for each token.
   mkdirAndPrune(dir);
-  return new FileLog(ledgerFormat, {
-    dir,
-    name: `ledger-${LEDGER_VERSION}`,
-    rotateAtBytes: ROTATE_AT_BYTES,
-    fs,
-    clock,
-  });
+  const name = `ledger-${LEDGER_VERSION}`;
+  return new FileLog(ledgerFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES, fs, clock });
 }
 
 function memoryPlace(open: () => Log<KeyState>): LedgerPlace {
