@@ -93,6 +93,8 @@ a response to a later request that reports another limit replaces the window, ev
   ${OPEN} limit=1e9 left=1e9, 30 take next, 40 ok next left=58 reset=10000, 40 has window.limit=60 window.remaining=58
 an exhausted window without a reset causes no wait
   ${OPEN} left=0 reset=none, 10 is plain
+resets that differ by less than two seconds are those of one window
+  ${OPEN} left=6, 1 take a b, 10 ok a left=5, 11 ok b left=9 reset=61500, 12 grants 5
 late responses can only reduce the remaining quota of a window and postpone its reset
   ${OPEN} left=6, 1 take a b, 10 ok b left=5 reset=61000, 11 take c, 12 ok a left=3 reset=61500, 13 ok c left=4,
   14 grants 3, 15 lost n14-0 n14-1 n14-2, 16 is window 62500
@@ -114,6 +116,8 @@ a request without a response counts against the window until the response to a l
   ${OPEN} left=3, 1 take a b c, 5 lost a b, 5 unsent c, 10 grants 1, 20 ok n10-0 left=2, 30 grants 2, 30 has lost.length=0
 a request waits for a response that may show that a lost request did not count
   ${OPEN} left=3, 1 take a b c, 2 lost a, 3 ok b left=1, 4 is pending, 5 lost c, 6 is window 61000
+the response to a request whose ticket has expired does not show whether a lost request has counted
+  ${OPEN} left=5, 1 take a, 5 lost a, 10 ok x left=4, 11 grants 3
 an overdue request that a later response includes does not count again after its timeout
   ${OPEN} left=3, 1 take slow, 6000 take a, 6010 ok a left=1, 30000 lost slow, 30010 grants 1
 after 5 s, a request in flight counts as a request without a response
@@ -132,6 +136,8 @@ a late response of the previous window changes nothing
   11701 grants 59
 after a block, another probe follows a probe that got a server error without headers
   0 take a, 0 429 a limit=60 left=0 reset=300000 wait=2000, 2000 take probe, 2010 bare probe status=502, 2020 is probe
+after a block, no other probe follows a probe that got a server error with headers
+  0 take a, 0 429 a wait=2000, 2000 take probe, 2010 ok probe status=502 left=5, 2020 is plain
 a server error does not reset the count of consecutive refusals
   ${BARE}, 1 take a, 2 429 a ${SILENT}, 1002 take b, 1003 bare b status=502, 1004 take c, 1005 429 c ${SILENT},
   1005 has block.refusals=2
@@ -141,6 +147,12 @@ the minute window is not remembered as the daily window
   ${OPEN}, 0 has daily=none
 \`quota --clear\` removes blocks and windows and keeps requests in flight
   0 take a, 0 429 a, 5000 take b, 5001 forget, 5002 is pending, 5002 has block=none needsProbe=true
+a backoff is the reason of a block that is longer than the stated wait
+  0 take a, 0 429 a wait=500, 0 is blocked 1000, 0 has block.reason=backoff
+a record from the past has the time of the record before it
+  0 take a, 100 ok a, 50 take b, 50 has time=${START + 100}
+a ticket whose record a server has twice is one ticket
+  ${OPEN}, 1 take a, 2 take a, 2 has tickets.length=1
 a ticket allows its request for 5 s, except during a block
   ${REFUSED}, 1099 withdraws late, 1100 allows late, 1100 withdraws early, 5001 allows late, 5002 withdraws late
 a ticket no longer allows its request once a response shows that the window is exhausted

@@ -2,7 +2,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PetstoreError } from '../../src/errors.ts';
-import type { Simulation } from '../support/simulation.ts';
+import { seededRandom } from '../../src/sandbox/faults.ts';
+import { Limiter } from '../support/limiter.ts';
+import type { Service, Simulation } from '../support/simulation.ts';
 import { simulate } from '../support/simulation.ts';
 
 const START = Date.parse('2026-11-21T12:00:00.250Z');
@@ -20,16 +22,7 @@ const SHAPES = [
 test.each(SHAPES)(
   'with a %s limiter, %i processes of %i workers share 60 requests a minute without a refusal, in little more than the minimum time (reset: %s, clock %i ms off)',
   async (mode, processes, workers, reset, skewMs) => {
-    const outcome = await simulate({
-      ...minute,
-      mode,
-      reset,
-      processes,
-      workers,
-      requests: 300,
-      skewMs,
-      startsAt: START,
-    });
+    const outcome = await simulate({ ...minute, mode, reset, processes, workers, requests: 300, skewMs });
     expect(outcome).toMatchObject({ ...noRefusal, sent: 300, answered: 300 });
     // 59.75 s of the first fixed window are left; windows of other modes begin with the first request.
     const leastMs = mode === 'fixed' ? 59_750 + 3 * 60_000 : 240_000;
@@ -97,6 +90,64 @@ test.each([
     expect(outcome.makespan).toBeLessThanOrEqual(atMost * 5 * windowMs);
   },
 );
+
+const ALLOWED = { allowed: true, insideWait: undefined, headers: {} };
+const refusal = (seconds: number) => ({ ...ALLOWED, allowed: false, headers: { 'retry-after': String(seconds) } });
+
+/** Services without rate-limit headers, whose refusals state a wait. */
+const REFUSING: Readonly<Record<string, () => Service>> = {
+  'whose quota others have exhausted for 58 s': () => ({
+    take: (now) => (now < START + 58_000 ? refusal(Math.ceil((START + 58_000 - now) / 1000)) : ALLOWED),
+  }),
+  'that refuses one request in five at random': () => {
+    const draw = seededRandom(7919);
+    return { take: () => (draw() < 0.2 ? refusal(1) : ALLOWED) };
+  },
+  'whose limit falls and is then raised': () => {
+    const shared = { mode: 'fixed', windowMs: 5000, phase: START, describes: 'nothing' } as const;
+    const limiters = [20, 4, 200].map((limit) => new Limiter({ ...shared, limit }));
+    const take: Service['take'] = (now) =>
+      (limiters[Math.floor((now - START) / 30_000)] ?? (limiters[2] as Limiter)).take(now);
+    return { take };
+  },
+};
+
+// The time of a sequential client that only waits as stated.
+function waitingTime({ take }: Service, requests: number): number {
+  let now = START;
+  for (let served = 0; served < requests; now += 10) {
+    const { allowed, headers } = take(now, 1);
+    if (allowed) served++;
+    else now += 1000 * Number(headers['retry-after']);
+  }
+  return now - START;
+}
+
+test.each(Object.keys(REFUSING))(
+  'a service %s costs at most twice the time of a client that only waits as stated',
+  async (name) => {
+    const service = REFUSING[name] as () => Service;
+    const run = { mode: 'fixed', limit: 1, windowMs: 1, processes: 1, workers: 8, requests: 200 } as const;
+    const outcome = await simulate({ ...run, service: service(), startsAt: START, maxWaitMs: 600_000 });
+    expect(outcome).toMatchObject({ answered: 200, failures: [], insideLate: 0 });
+    expect(outcome.makespan).toBeLessThanOrEqual(2 * waitingTime(service(), 200));
+  },
+);
+
+test('a limiter without headers that refills steadily refuses at most half of the requests, in at most twice the minimum time', async () => {
+  const bucket = {
+    mode: 'bucket',
+    limit: 1,
+    windowMs: 1000,
+    burst: 11,
+    describes: 'nothing',
+    retryAfter: 'none',
+  } as const;
+  const outcome = await simulate({ ...bucket, processes: 1, workers: 8, requests: 120 });
+  expect(outcome).toMatchObject({ answered: 120, failures: [] });
+  expect(outcome.refused / outcome.sent).toBeLessThanOrEqual(0.5);
+  expect(outcome.makespan).toBeLessThanOrEqual(2 * (120 - 11) * 1000);
+});
 
 test('50 random services, some of which lose a sixth of the responses, refuse no request', async () => {
   const service = fc.record({
