@@ -144,6 +144,10 @@ test.each([
   expect({ code, out, err }).toEqual({ code: 0, out: expect.stringContaining(`Usage: petstore ${name} `), err: '' });
 });
 
+test.each(['-V', '--version categories list', '-q --version'])('`petstore %s` prints the version', async (line) => {
+  expect(await inProcess(line.split(' '))).toEqual({ code: 0, out: '1.0.0\n', err: '' });
+});
+
 test.each(['-h', '--help', '--json', '-p'])('a name %s is the value of --name', async (name) => {
   const { code, out } = await inProcess(['categories', 'create', '--name', name, '-p', 'sandbox', '-q']);
   expect({ code, out }).toEqual({ code: 0, out: `Created category "${name}" (id 1)\n` });
