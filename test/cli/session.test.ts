@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { checkGlobalOptions } from '../../src/cli/global-options.ts';
 import { createProgram, run } from '../../src/cli/program.ts';
 import { Session } from '../../src/cli/session.ts';
+import { until } from '../support/processes.ts';
 import { inProcess, world } from '../support/world.ts';
 
 const TIMES = { maxWait: 120_000, timeout: 30_000 };
@@ -69,4 +70,11 @@ test('a command ends after its cleanups, the latest first, and a failed cleanup 
     () => new Promise<void>((done) => setImmediate(done)).then(() => void cleaned.push('ledger')),
   );
   expect([await run(context), cleaned]).toEqual([0, ['ledger', 'state server']]);
+});
+
+test('a command with the profile "sandbox" stops its server', async () => {
+  const servers = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPServerWrap').length;
+  const before = servers();
+  expect(await inProcess(['categories', 'list', '-p', 'sandbox'])).toMatchObject({ code: 0 });
+  await until(() => servers() === before);
 });

@@ -15,6 +15,8 @@ test.each([
   ['https://[::1]:1/v1', { HTTPS_PROXY }, 'no proxy'],
   ['http://localhost:1/v1', { HTTP_PROXY: HTTPS_PROXY }, 'no proxy'],
   ['https://pets.example/v1', { HTTPS_PROXY: ' ' }, 'no proxy'],
+  ['https://pets.example/v1', { HTTPS_PROXY, https_proxy: '' }, 'no proxy'],
+  ['https://pets.example/v1', { HTTPS_PROXY, NO_PROXY: '*', no_proxy: '' }, USED],
 ])('a request to %s with the environment %j uses %s', (url, env, expected) => {
   expect(proxy(url, env)).toBe(expected);
 });

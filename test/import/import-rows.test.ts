@@ -6,6 +6,7 @@ import type { SandboxOptions } from '../../src/sandbox/start.ts';
 import { startSandbox } from '../../src/sandbox/start.ts';
 import { errorResponse } from '../support/http-fake.ts';
 import { until } from '../support/processes.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { serving } from '../support/world.ts';
 
 async function sandboxClient(options: SandboxOptions = {}, more: Partial<ClientOptions> = {}) {
@@ -165,4 +166,13 @@ test('an abort ends an import that waits for its rows, and close waits for an im
   await until(() => progress.length > 0);
   await client.close();
   expect(await Promise.race([importing, 'in progress'])).toMatchObject({ pending: 0 });
+});
+
+test('an import never locks in the state directory if the state server is unavailable', async () => {
+  const fake = await serving(() => ({ body: [] }));
+  const stateUrl = 'redis://127.0.0.1:1';
+  const { categories } = open({ baseUrl: fake.url, apiKey: 'k_0123456789', stateDir: tempDir(), stateUrl });
+  const error = await errorOf(categories.import(rows(1)));
+  expect(error).toMatchObject({ kind: 'storage', message: expect.stringContaining('127.0.0.1:1') });
+  expect(fake.requests).toEqual([]);
 });

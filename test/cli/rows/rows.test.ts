@@ -39,6 +39,7 @@ test.each<[string, string, Given]>([
   ['CSV with pipes', 'name|description\ndog|\ncat|Felis\n', {}],
   ['CSV with --delimiter', 'name^description\ndog^\ncat^Felis\n', { delimiter: '^' }],
   ['TSV recognized by its header', 'name\tdescription\ndog\t\ncat\tFelis\n', {}],
+  ['a .tsv file with --delimiter', 'name;description\ndog;\ncat;Felis\n', { extension: '.tsv', delimiter: ';' }],
   ['TSV with --delimiter', 'name\tdescription\ndog\t\ncat\tFelis\n', { delimiter: 'tab' }],
   ['JSON after blank lines', '\n \n[{"name":"dog"},{"name":"cat","description":"Felis"}]', {}],
   ['JSON with extra fields', '[{"name":"dog","x":[]},{"name":"cat","description":"Felis"}]', { ignoreExtra: true }],
