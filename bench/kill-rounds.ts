@@ -1,6 +1,7 @@
 // Kills imports, or loses records of their state server, at random moments: no row may be missing or exist twice.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startHttpFake } from '../test/support/http-fake.ts';
 import type { Outcome, Place } from '../test/support/processes.ts';
-import { ended, place, until } from '../test/support/processes.ts';
+import { ended, place } from '../test/support/processes.ts';
 import { startTcpServer } from '../test/support/raw-server.ts';
 import { RedisServer } from '../test/support/redis-server.ts';
 import { BIN, must, say } from './report.ts';
@@ -52,17 +53,17 @@ export async function run(args: string[]): Promise<void> {
 
 /** Kills imports on the hosts in turn, and then runs the import until it is done. */
 async function killRound(settings: Settings): Promise<Outcome[]> {
-  const service = await startService(() => (settings.isSlow && chance(0.3) ? Math.random() * 9500 : 10), 0.05);
+  const service = await startService(() => (settings.isSlow && chance(0.3) ? Math.random() * 9500 : 40), 0.05);
   const state = settings.hosts > 1 ? await startState('restarted') : undefined;
   const hosts = hostsOf(settings, service.url, state?.url);
   const outcomes: Outcome[] = [];
   try {
     for (const host of [...hosts, ...hosts]) {
-      const before = service.creates;
+      const creating = service.nextCreate();
       const child = start(host);
       const ending = ended(child);
       // Kill one in ten during start-up or while it waits, the others once they create.
-      if (!chance(0.1)) await Promise.race([until(() => service.creates > before), ending]);
+      if (!chance(0.1)) await Promise.race([creating, ending]);
       await sleep(Math.random() * (settings.isSlow ? 4000 : 400));
       child.kill('SIGKILL');
       outcomes.push(await ending);
@@ -85,9 +86,9 @@ async function lossRound(loss: Loss, settings: Settings): Promise<Outcome[]> {
     // An earlier import leaves a released lock, which is all that a snapshot has.
     await ended(start(first, 'one.csv'));
     await state.snapshot();
-    const before = service.creates;
+    const creating = service.nextCreate();
     const imports = [ended(start(first))];
-    await until(() => service.creates > before);
+    await creating;
     imports.push(ended(start(other)));
     await sleep(Math.random() * 1500);
     await state.lose();
@@ -113,17 +114,17 @@ function check(names: readonly string[]): void {
 /** A service that creates a category even if its client has gone, and loses this share of the responses. */
 async function startService(delayMs: () => number, lostShare: number) {
   const names: string[] = [];
-  const counts = { creates: 0 };
+  const creates = new EventEmitter().setMaxListeners(0);
   const { url, close } = await startHttpFake(async ({ method, body }) => {
     if (method === 'GET') return { body: names.map((name, at) => ({ id: at + 1, name })) };
-    counts.creates++;
+    creates.emit('create');
     await sleep(delayMs());
     if (chance(lostShare / 2)) return chance(0.5) ? 'reset' : { status: 500, body: {} };
     const { name } = JSON.parse(body) as { name: string };
     const id = names.push(name);
     return chance(lostShare / 2) ? 'reset' : { status: 201, body: { id, name } };
   });
-  return Object.assign(counts, { url, close, names });
+  return { url, close, names, nextCreate: () => once(creates, 'create') };
 }
 
 /** A state server behind an address that does not change, and its loss of records. */
