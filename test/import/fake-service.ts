@@ -189,7 +189,9 @@ export class FakeImport {
   readonly clock: FakeClock;
   /** Whether runs write heartbeats in virtual time. */
   beats = false;
-  readonly #log = new MemoryLog(lockFormat);
+  /** Whether the lock is on a server, which may lose records. */
+  isOnServer = false;
+  readonly log = new MemoryLog(lockFormat);
   readonly #living = new Set<number>();
   #nextPid = 1;
 
@@ -211,7 +213,7 @@ export class FakeImport {
     const { api, crashed, isAlive } = this.service.client(`process ${pid}`);
     const { signal } = new AbortController();
     const lock = new Lock(this.#logOf(isAlive), clock, {
-      ...IN_MEMORY,
+      ...{ ...IN_MEMORY, isOnServer: this.isOnServer },
       process: { pid, start: '1', host: 'here' },
       livenessOf: (other) => others ?? (this.#living.has(other.pid) ? 'alive' : 'dead'),
     });
@@ -243,7 +245,7 @@ export class FakeImport {
 
   // A killed process writes nothing.
   #logOf(isAlive: () => boolean): Log<LockState> {
-    const log = this.#log;
+    const { log } = this;
     return {
       cached: () => log.cached(),
       freshState: () => log.freshState(),

@@ -171,6 +171,29 @@ test.each<[string, number, Fate[]]>([
   expect([it.clock.monotonic(), namesAt(it)]).toEqual([ms, ['cat', 'cow', 'dog']]);
 });
 
+test('with its lock on a state server, an import waits 4 s before it creates, and not at all if nothing is missing', async () => {
+  const it = importOf(named('dog'));
+  it.isOnServer = true;
+  it.service.add({ name: 'dog' });
+  expect([isComplete(await it.run()), it.clock.monotonic()]).toEqual([true, 0]);
+  it.rows = named('dog', 'cat');
+  expect([isComplete(await it.run()), it.clock.monotonic(), namesAt(it)]).toEqual([true, 4000, ['cat', 'dog']]);
+});
+
+test('an import lists again if a run whose lock the state server lost takes it back before the first create', async () => {
+  const it = importOf(named('dog'));
+  it.isOnServer = true;
+  const lost = { run: 'lost', process: { pid: 99, start: '', host: 'here' }, term: 1, at: 5, drainMs: 0 };
+  it.service.script.onList = () => {
+    if (it.service.lists > 0) return;
+    // The other run creates the row after this list was read.
+    setImmediate(() => it.service.add({ name: 'dog' }));
+    it.log.append(JSON.stringify({ kind: 'beat', ...lost }));
+  };
+  expect(await documentOf(it)).toMatchObject({ created: [], skipped: [{ name: 'dog' }] });
+  expect([it.service.sent, it.service.lists]).toEqual([[], 2]);
+});
+
 test('a create that is processed after its row was sent again is reported as a duplicate, even if an earlier run sent it', async () => {
   const it = importOf(named('dog', 'cat'), {}, 'cut', 'ok', 'ok');
   it.service.script.onList = () => {
