@@ -7,9 +7,9 @@ import type { ProcessRef } from '../shared-log/process-liveness.ts';
 export const LOCK_VERSION = 3;
 
 export interface LockState {
-  /** The run that imports; provisional until its first `beat`. */
+  /** The run that imports. */
   holder?: (ProcessRef & { readonly run: string }) | undefined;
-  /** The term of the last holder that was confirmed. It is lower than that of a live run if a server lost records. */
+  /** The number of locks that were confirmed. It is lower than the term of a live run if a server lost records. */
   term: number;
   /** The time of the last record by the log's clock, the holder's last sign of life; 0 in an empty log. */
   at: number;
@@ -19,10 +19,10 @@ export interface LockState {
 
 /** What a run did to the lock. */
 export interface LockRecord {
-  readonly kind: 'acquire' | 'beat' | 'release';
+  readonly kind: 'acquire' | 'confirm' | 'beat' | 'release';
   readonly run: string;
   readonly process: ProcessRef;
-  /** One more than the term that this run found; 0 in a file, which loses nothing. */
+  /** That of the lock when this run confirmed it; 0 before, and in a file, which loses nothing. */
   readonly term: number;
   /** For `acquire`: that of the lock when this run found it free or its holder dead. */
   readonly revision: string;
@@ -52,6 +52,10 @@ const CHANGES: Readonly<Record<LockRecord['kind'], (state: LockState, record: Lo
     Object.assign(state, { holder: { ...process, run }, drainMs: remainingDrain(state, at), at });
   },
 
+  confirm(state, { run, drainMs, at }) {
+    if (state.holder?.run === run) Object.assign(state, { term: state.term + 1, drainMs, at });
+  },
+
   beat(state, record) {
     if (!mayChange(state, record)) return;
     const { run, process, drainMs, at } = record;
@@ -60,14 +64,12 @@ const CHANGES: Readonly<Record<LockRecord['kind'], (state: LockState, record: Lo
 
   release(state, record) {
     if (!mayChange(state, record)) return;
-    const { run, drainMs, at } = record;
-    // The release of a provisional lock leaves the term to the live run whose lock the server may have lost.
-    const term = state.holder?.run === run ? state.term : record.term;
-    Object.assign(state, { holder: undefined, term, drainMs, at });
+    const { drainMs, at } = record;
+    Object.assign(state, { holder: undefined, term: Math.max(state.term, record.term), drainMs, at });
   },
 };
 
-// The record of another run than the holder counts if no lock of its term was confirmed: the server has lost its lock.
+// A run that confirmed a later lock than the log shows takes the lock back: the server has lost its records.
 function mayChange({ holder, term }: LockState, record: LockRecord): boolean {
   return holder?.run === record.run || record.term > term;
 }

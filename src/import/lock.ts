@@ -43,6 +43,7 @@ export class Lock {
   readonly #clock: Clock;
   readonly #context: LockContext;
   readonly #run = randomBytes(6).toString('hex');
+  /** That of the confirmed lock on a server; otherwise 0. */
   #term = 0;
   #timer: NodeJS.Timeout | undefined;
   /** When the lock may be confirmed, by the monotonic clock. */
@@ -94,12 +95,9 @@ export class Lock {
     await this.#append('acquire', revision);
     // Otherwise, another run won the race.
     if (!this.#isHolder) return false;
-    const { isOnServer } = this.#context;
-    const { term, drainMs } = this.#log.cached();
     const now = this.#clock.monotonic();
-    this.#term = isOnServer ? term + 1 : 0;
-    this.#drainedAt = now + drainMs;
-    this.#confirmAt = isOnServer ? now + CONFIRM_LOCK_MS : now;
+    this.#drainedAt = now + this.#log.cached().drainMs;
+    this.#confirmAt = this.#context.isOnServer ? now + CONFIRM_LOCK_MS : now;
     return true;
   }
 
@@ -118,8 +116,9 @@ export class Lock {
   async confirm(pause: Pause): Promise<boolean> {
     try {
       await pause(this.#confirmAt - this.#clock.monotonic(), 'lock');
-      await this.#append('beat');
+      await this.#append('confirm');
       this.#failure = undefined;
+      if (this.#isHolder && this.#context.isOnServer) this.#term = this.#log.cached().term;
       if (!this.#isHolder) clearInterval(this.#timer);
       return this.#isHolder;
     } catch (error) {
@@ -129,7 +128,6 @@ export class Lock {
 
   /** Records that this run is alive: in a file before this returns, on a server in the background. */
   heartbeat(): void {
-    if (this.#clock.monotonic() < this.#confirmAt) return;
     const end = (failure?: unknown): void => {
       this.#failure = failure;
     };
@@ -180,7 +178,7 @@ export class Lock {
   #append(kind: LockRecord['kind'], revision = ''): unknown {
     const at = Math.round(this.#clock.now());
     this.#recordedAt = at;
-    const drainMs = Math.ceil(kind === 'beat' ? this.#drainIfKilledMs : this.drainMs);
+    const drainMs = Math.ceil(kind === 'beat' || kind === 'confirm' ? this.#drainIfKilledMs : this.drainMs);
     const { process } = this.#context;
     const record: LockRecord = { kind, run: this.#run, process, term: this.#term, revision, at, drainMs };
     return this.#log.append(JSON.stringify(record));

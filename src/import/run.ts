@@ -183,7 +183,6 @@ class Run implements RunResult {
     const { lock, pause, maxRetries, onProgress } = this.#options;
     await pause(lock.drainMs, 'requests');
     const { unexplained, isComplete } = await this.#list();
-    this.results.unexplained = unexplained;
     for (const entry of this.results.in('unknown')) {
       // An unexplained category may be this name.
       if (isComplete && unexplained.length === 0 && entry.sent <= maxRetries) this.results.set(entry, undefined);
@@ -196,6 +195,7 @@ class Run implements RunResult {
     // Even an incomplete list proves that its categories exist.
     this.#read(fetched.listed);
     const unexplained = fetched.listed.filter((category) => this.#known.isUnexplained(category));
+    this.results.unexplained = unexplained;
     this.#lastLookup = { ...fetched, unexplained };
     return this.#lastLookup;
   }

@@ -2,7 +2,9 @@
 import { exitCodeOf } from '../../src/cli/report-error.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { importError } from '../../src/import/import-error.ts';
+import { lockFormat } from '../../src/import/lock-format.ts';
 import { seededRandom } from '../../src/sandbox/faults.ts';
+import { MemoryLog } from '../../src/shared-log/log.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import type { Fate, Item } from './fake-service.ts';
 import { EARLY_ENDS, FakeImport, FakeService, named, UNCERTAIN } from './fake-service.ts';
@@ -42,10 +44,23 @@ export async function playRound(seed: number, trace: (line: string) => void = ()
   const [lostShare, hasFaults, hasBadLists, hasOthers] = [random() / 2, chance(0.8), chance(0.4), chance(0.3)];
   // No early ends with changed names: the next run does not know what the ended run found out (docs/import.md).
   const fates = Object.keys({ ...UNCERTAIN, ...(!alteration && EARLY_ENDS) }) as Fate[];
+  // Without faults of the service: a lost record may be that of an ended run, whose creates the next run must wait for.
+  const losesRecords = !alteration && !hasFaults;
   let faults = hasFaults ? MOST_FAULTS : 0;
   const isFaulty = (share: number): boolean => faults > 0 && chance(share) && faults-- > 0;
   const addOthers = (share: number): unknown =>
     hasOthers && chance(share) && service.add({ name: chance(0.5) ? 'zebra' : pick(NAMES) }, 'another client');
+
+  const runs = new FakeImport([], service);
+  let snapshot = [...lockFormat.snapshot(runs.log.cached())];
+  let lossAt = losesRecords ? int(200_000) : Number.POSITIVE_INFINITY;
+  /** The server takes snapshots of its records, and falls back to the latest once. */
+  const loseRecords = (): void => {
+    if (clock.monotonic() >= lossAt) {
+      Object.assign(runs.log.cached(), { holder: undefined }, new MemoryLog(lockFormat, snapshot).cached());
+      lossAt = Number.POSITIVE_INFINITY;
+    } else if (chance(0.1)) snapshot = [...lockFormat.snapshot(runs.log.cached())];
+  };
 
   // If responses show the names that were sent, only the last list reveals a changed name.
   const echoes = alteration !== undefined && chance(0.3);
@@ -55,10 +70,12 @@ export async function playRound(seed: number, trace: (line: string) => void = ()
   for (const name of some(6)) service.add({ name });
   service.script.fate = (_at, name) => {
     addOthers(0.05);
+    loseRecords();
     return name === rejected ? 'rejected' : isFaulty(lostShare) ? pick(fates) : 'ok';
   };
   service.script.onList = (kill) => {
     addOthers(0.15);
+    loseRecords();
     if (alteration || !isFaulty(0.06)) return;
     if (chance(0.5)) kill();
     else throw new PetstoreError('service', 'server error (500)', { status: 500 });
@@ -76,8 +93,8 @@ export async function playRound(seed: number, trace: (line: string) => void = ()
     return isEvident && (part.length > 0 || empty++ < 2) ? part : all;
   };
 
-  const runs = new FakeImport([], service);
   runs.beats = true;
+  runs.isOnServer = losesRecords;
   const run = async (file: readonly string[]) => {
     runs.rows = named(...file);
     const options = { concurrency: 1 + int(4), hasQuota: () => echoes || chance(0.7) };
@@ -126,7 +143,7 @@ export async function playRound(seed: number, trace: (line: string) => void = ()
     want(file);
     const imports = [run(file)];
     // Another file, or the same one, at the same time.
-    if (!alteration && chance(0.12)) {
+    if (!alteration && chance(losesRecords ? 0.6 : 0.12)) {
       const other = chance(0.5) ? file : [...file.slice(int(file.length)), pick(NAMES)];
       want(other);
       imports.push(clock.sleep(1 + int(200)).then(() => run(other)));

@@ -198,6 +198,18 @@ test('a run that was taken over cannot take the lock back from a third run that 
   expect(await third.confirm(pause)).toBe(true);
 });
 
+test('a run whose lock the server lost before it was confirmed takes it again', async () => {
+  const { pause, start, log, rollBack } = onForgetfulServer();
+  const snapshot = [...lockFormat.snapshot(log.cached())];
+  const run = start(1);
+  await run.acquire({ signal, pause });
+  rollBack(snapshot);
+  // Another run may have been confirmed and forgotten since this one has listed.
+  expect(await run.confirm(pause)).toBe(false);
+  await run.acquire({ signal, pause });
+  expect(await run.confirm(pause)).toBe(true);
+});
+
 withServer('a run whose lock a state server has forgotten keeps it, and another run waits', async () => {
   await using redis = await RedisServer.start();
   const { clock, open } = onServer(redis);
@@ -280,6 +292,7 @@ test('a run that was suspended while it took the lock is not taken over for anot
 // Records of runs named by letters.
 const took = (run: string, revision = '') => ({ kind: 'acquire', run, revision, at: 5 });
 const beat = (run: string, at: number, term = 0) => ({ kind: 'beat', run, at, term });
+const confirm = (run: string) => ({ kind: 'confirm', run, at: 6 });
 const OF_ANOTHER_VERSION = [{ kind: 'later' }, { kind: 'release', at: 'noon' }, { kind: 'state', state: [] }];
 
 function appendTo(log: MemoryLog<LockState>, ...records: readonly object[]): LockState {
@@ -292,9 +305,10 @@ test.each<[string, string, object[]]>([
   ['of two runs that take the lock at the same time, the first', 'a', [took('a'), took('b')]],
   ['the run that takes the lock of a dead run', 'b', [took('a'), took('b', 'a 5')]],
   ['a run that seemed dead but has written', 'a', [took('a'), beat('a', 7), took('b', 'a 5')]],
-  ['a live run whose lock a server lost', 'a', [took('b'), beat('a', 7, 1), beat('b', 9, 1)]],
-  ['a live run whose lock a server lost to an earlier holder', 'a', [took('b'), beat('b', 7, 1), beat('a', 9, 2)]],
-  ['a run that waited in vain for a lost run', 'b', [took('b'), beat('b', 7, 1), beat('a', 9, 1)]],
+  ['a live run whose lock a server lost', 'a', [took('b'), beat('b', 6), beat('a', 7, 1), beat('b', 9)]],
+  ['a live run whose lock a server lost to an earlier holder', 'a', [took('b'), confirm('b'), beat('a', 9, 2)]],
+  ['a run that waited in vain for a lost run', 'b', [took('b'), confirm('b'), beat('a', 9, 1)]],
+  ['a live run, but not one that was never confirmed', 'a', [took('b'), beat('a', 7, 1), confirm('b')]],
   ['a run whose lock the server lost to two runs', 'a', [took('c'), took('b', 'c 5'), beat('a', 7, 1)]],
   ['of a run in a file and another run that writes, the first', 'b', [took('b'), beat('a', 5)]],
   ['a run whose log has records of another version', 'a', [took('a'), ...OF_ANOTHER_VERSION]],
