@@ -2,6 +2,7 @@
 import { homedir } from 'node:os';
 import { checkedRequest, checkNewCategory, checkWanted } from './api/arguments.ts';
 import { Calls, publicCategory, publicDocument } from './api/calls.ts';
+import { incompleteListWarning } from './api/categories.ts';
 import { createCategory, getCategory } from './api/lookup.ts';
 import { deprecationNotices, jsonValue } from './api/raw-request.ts';
 import type { Category, CategoryId, NewCategory } from './api/types.ts';
@@ -112,7 +113,7 @@ export function createClient(options: ClientOptions): Client {
       list: (options) =>
         calls.run(options, [], async ({ categories }) => {
           const { listed, flaw } = await categories.list();
-          if (flaw) warn(flaw.reason);
+          if (flaw) warn(incompleteListWarning(flaw));
           return listed.map(publicCategory);
         }),
       get: (category, options) =>

@@ -245,7 +245,7 @@ test('onWarning receives the warnings of the command line, without the key', asy
   await client.categories.create({ name: 'dog' });
   expect(warnings).toEqual([
     `cannot write to "${stateDir}" (not a directory); the rate limit is not shared with other processes`,
-    'the service sent only one page of the list of categories',
+    'the list is incomplete: the service sent only one page',
     'GET /pets/1 is deprecated',
     'the service changed the name "dog" to "[redacted]"',
   ]);

@@ -18,9 +18,9 @@ export interface ListFlaw {
   readonly reason: string;
   readonly hint?: string;
 }
-const PAGED: ListFlaw = { reason: 'the service sent only one page of the list of categories' };
+const PAGED: ListFlaw = { reason: 'the service sent only one page' };
 const CACHED: ListFlaw = {
-  reason: 'the list of categories comes from a cache',
+  reason: 'the list comes from a cache',
   hint: 'run the same command again later',
 };
 
@@ -58,11 +58,21 @@ export function createApi(client: Sender) {
           return decodeCreated(response);
         } catch (error) {
           if (!(error instanceof PetstoreError)) throw error;
-          throw unknownOutcomeError(request, `${error.message} (${status})`, { status });
+          throw unknownOutcomeError(request, invalidResponse(error, status), { status });
         }
       },
     },
   };
+}
+
+// For example: the response (201) is not valid JSON.
+function invalidResponse({ message, details: { problem = message } }: PetstoreError, status: number): string {
+  return `the response (${status}) is ${problem.startsWith('not ') ? '' : 'invalid: '}${problem}`;
+}
+
+/** The warning if a list shows only some of the categories. */
+export function incompleteListWarning({ reason }: ListFlaw): string {
+  return `the list is incomplete: ${reason}`;
 }
 
 /** The warning if the service created a category with a name other than the one sent. */

@@ -60,7 +60,7 @@ function decodeCategory(value: unknown, fault: (what: string) => PetstoreError):
 
 // Give a hint only if the body is not JSON or the list is not an array: another server may have responded.
 function invalidResponseError({ status }: HttpResponse, problem: string, hint?: Hint): PetstoreError {
-  return new PetstoreError('service', `invalid response: ${problem}`, { status, ...hint });
+  return new PetstoreError('service', `invalid response: ${problem}`, { status, problem, ...hint });
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

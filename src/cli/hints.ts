@@ -36,7 +36,7 @@ function hintOf(
       if (context.stdin.isRead) return `run the same command with the same rows to ${reason.to}`;
       return `run ${format(context.args)} to ${reason.to}`;
     case 'long_wait':
-      return `${hint}, or use a longer --max-wait`;
+      return 'use a longer --max-wait';
     case 'no_access':
       return hint ?? (isState(reason.path, context) ? writableHint('PETSTORE_STATE_DIR') : undefined);
     case 'no_category':

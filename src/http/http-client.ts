@@ -10,7 +10,7 @@ import type { HttpClientOptions, HttpRequest, HttpResponse, ResponseHead } from 
 import { TransportError } from './types.ts';
 
 // How long a create in flight waits for its response after Ctrl-C, since the service may process it anyway.
-const GRACE_MS = 2000;
+const ABORT_GRACE_MS = 2000;
 /** Thrown just before the first byte if the ticket is no longer valid. */
 const WITHDRAWN = new Error('the ticket was withdrawn');
 
@@ -60,7 +60,7 @@ export class HttpClient {
     // Hundreds of requests may be in flight.
     setMaxListeners(0, signal, this.#grace.signal);
     const end = (): void => this.#grace.abort();
-    const onAbort = (): void => void clock.sleep(GRACE_MS, this.#closed.signal).then(end, end);
+    const onAbort = (): void => void clock.sleep(ABORT_GRACE_MS, this.#closed.signal).then(end, end);
     signal.addEventListener('abort', onAbort, { once: true, signal: this.#closed.signal });
   }
 

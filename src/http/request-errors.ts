@@ -2,7 +2,7 @@
 import type { ErrorDetails, Hint } from '../errors.ts';
 import { PetstoreError, toPetstoreError } from '../errors.ts';
 import { escapeControls } from '../text/escape.ts';
-import { formatChosenDuration, formatDuration, formatTime } from '../text/format.ts';
+import { formatChosenDuration, formatDuration, formatTime, formatWait } from '../text/format.ts';
 import { parseJson } from '../text/json.ts';
 import { retryAfterMs } from './rate-limit-headers.ts';
 import { statusTraits } from './retry.ts';
@@ -29,11 +29,12 @@ function nameToCreate({ method, path, body = '' }: HttpRequest): string | undefi
   return typeof name === 'string' ? name : undefined;
 }
 
-/** Why a request is not sent within `--max-wait`, or not retried. */
+/** Why a request is not sent within the maximum wait, or not retried. */
 type LimitReason = 'blocked' | 'window' | 'pending' | 'attempts';
 
 /**
- * The error of a request that would have to wait longer than `--max-wait`, or whose last attempt received a 429.
+ * The error of a request that would have to wait longer than allowed, or whose last attempt received a 429. A wait is stated once,
+ * in the message or in the hint.
  * @param until when the next request may be sent, epoch milliseconds; undefined if unknown
  */
 export function rateLimitedError(
@@ -45,22 +46,27 @@ export function rateLimitedError(
 ): PetstoreError {
   const retryAt = until === undefined ? undefined : Math.max(until, now);
   const { code, serviceMessage } = refusal ? decodeServiceError(refusal.body) : {};
-  const wait = formatDuration((retryAt ?? now) - now);
-  const limit = `the limit of ${formatChosenDuration(maxWaitMs)}`;
+  const excess = `which exceeds the maximum wait of ${formatChosenDuration(maxWaitMs)}`;
+  const wait = formatWait(retryAt ?? now, now);
   const what = {
-    blocked: `rate limited ${refusal ? '(429)' : 'by an earlier 429'} for ${wait}, which exceeds ${limit}`,
-    window: `quota exhausted: the wait of ${wait} exceeds ${limit}`,
+    blocked: `rate limited for another ${wait} after a 429, ${excess}`,
+    window: `quota exhausted for another ${wait}, ${excess}`,
     pending: 'timed out waiting for another petstore process',
     attempts: 'still rate limited (429) after the last attempt',
   }[reason];
   return new PetstoreError('rate_limited', serviceMessage ? `${what}: ${serviceMessage}` : what, {
     retryAt,
-    hint: retryAt === undefined ? 'try again' : `try again ${formatTime(retryAt, now)}`,
-    reason: /^(?:blocked|window)$/.test(reason) ? { is: 'long_wait' } : undefined,
+    ...limitHint(reason, retryAt, now),
     code,
     serviceMessage,
     status: refusal?.status,
   });
+}
+
+function limitHint(reason: LimitReason, retryAt: number | undefined, now: number): Hint {
+  if (reason === 'blocked' || reason === 'window')
+    return { hint: 'use a longer maxWaitMs', reason: { is: 'long_wait' } };
+  return { hint: retryAt === undefined ? 'try again' : `try again ${formatTime(retryAt, now)}` };
 }
 
 /**
@@ -147,7 +153,10 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
   if (status === 501)
     return new PetstoreError('service', `the service does not implement this operation (501)${detail}`, details);
   if (status < 500)
-    return new PetstoreError('service', `unexpected status ${status}${detail}`, { ...details, ...CHECK_URL });
+    return new PetstoreError('service', `invalid response: unexpected status ${status}${detail}`, {
+      ...details,
+      ...CHECK_URL,
+    });
   const hint = `try again ${statedWait(response) ?? 'later'}`;
   return new PetstoreError('service', `server error (${status})${detail}`, { ...details, hint });
 }
@@ -192,7 +201,8 @@ function redirectError({ safe }: HttpRequest, { status, headers }: HttpResponse)
   const location = headers['location'];
   // A 303 may follow a create that was processed.
   const processed = safe ? 'no' : 'perhaps';
-  if (location === undefined) return new PetstoreError('service', `unexpected status ${status}`, { status, processed });
+  if (location === undefined)
+    return new PetstoreError('service', `invalid response: unexpected status ${status}`, { status, processed });
   const target = escapeControls(location).slice(0, 300);
   const message = `the service redirected (${status}) to ${target}; petstore does not follow redirects`;
   return new PetstoreError('service', message, { status, processed, ...CHECK_URL });

@@ -58,6 +58,12 @@ export function formatTime(at: number, now: number): string {
   return at - now > SHORT_WAIT_MS ? `${left} (at ${formatLocalTime(at, now)})` : left;
 }
 
+/** A wait that ends at `at`, for example `43s`, `5m 1s (until 14:05)`. Both parameters are epoch milliseconds. */
+export function formatWait(at: number, now: number): string {
+  const left = formatDuration(at - now);
+  return at - now > SHORT_WAIT_MS ? `${left} (until ${formatLocalTime(at, now)})` : left;
+}
+
 /** With a thousands separator. */
 export function formatNumber(value: number): string {
   return String(value).replace(/\B(?=(?:\d{3})+$)/g, ',');

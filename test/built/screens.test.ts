@@ -63,14 +63,14 @@ test('a list on a terminal has aligned columns that fit the terminal, bold headi
   `);
 });
 
-test('a countdown ended by Ctrl-C is replaced by the quota and the error', async () => {
+test('a countdown ended by Ctrl-C is replaced by the error', async () => {
   // The spinner has drawn its line.
   const after = 'retrying in 42s\u001b[?2026l';
   const { outcome, shown } = await screen(`${service.origin}/limited/v1`, { steps: [{ after, send: '\u0003' }] });
   expect(outcome.code).toBe(130);
   const painted = outcome.screen.slice(0, outcome.screen.indexOf(after) + after.length);
   expect(still(await picture(painted, 80, 24))).toBe('⠋ rate limited (429); retrying in 42s');
-  expect(shown).toBe('quota (production): rate limited; try again in 42s\nerror: interrupted');
+  expect(shown).toBe('error: interrupted');
 });
 
 test('an import stopped by Ctrl-Z while its spinner is shown continues after fg', async () => {

@@ -89,16 +89,22 @@ test.each([
 );
 
 test.each([
-  ['with a wait beyond --max-wait', 31, 4, 'rate limited (429) for 31s, which exceeds the limit of 30s'],
-  ['to the last attempt', 1, 0, 'still rate limited (429) after the last attempt'],
+  [
+    'with a wait beyond the maximum',
+    31,
+    4,
+    'rate limited for another 31s after a 429, which exceeds the maximum wait of 30s',
+    'use a longer maxWaitMs',
+  ],
+  ['to the last attempt', 1, 0, 'still rate limited (429) after the last attempt', 'try again in 1s'],
 ])(
   "the error after a 429 %s has the service's message and the time to retry, and no process sends another request",
-  async (_what, seconds, maxRetries, problem) => {
+  async (_what, seconds, maxRetries, problem, hint) => {
     const body = '{"code":"too_many","message":"slow\\u001b down","status":429}';
     const steps = [{ status: 429, headers: { 'retry-after': String(seconds) }, body }];
     const { sender, sentAt, dir, clock } = scripted(steps, { maxWaitMs: 30_000, maxRetries });
     const sent = sender.send(LIST);
-    await expect(sent).rejects.toMatchObject({ code: 'too_many', status: 429, hint: `try again in ${seconds}s` });
+    await expect(sent).rejects.toMatchObject({ code: 'too_many', status: 429, hint });
     const limited = { kind: 'rate_limited', retryAt: (sentAt[0] ?? 0) + 10 + 1000 * seconds };
     await expect(sent).rejects.toMatchObject({ ...limited, message: `${problem}: slow␛ down` });
     expect(sentAt).toHaveLength(1);

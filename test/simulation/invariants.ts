@@ -308,7 +308,7 @@ function isJson(text: string): boolean {
 
 /** @returns the wait that a hint states, in milliseconds */
 export function durationIn(err: string): number | undefined {
-  const text = /try again in ([^,"(\n]+)/.exec(err)?.[1];
+  const text = /(?:for another|try again in) ([^,"(\n]+)/.exec(err)?.[1];
   const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: MINUTE_MS, h: 3_600_000 };
   const parts = [...(text?.matchAll(/(\d+) ?(ms|s|m|h)/g) ?? [])];
   if (text === undefined) return undefined;

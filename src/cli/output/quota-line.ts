@@ -9,8 +9,9 @@ import { formatDuration, formatRemaining } from '../../text/format.ts';
  * @returns for example `quota (staging): 57 of 60 left, resets in 43s`; undefined if unknown
  */
 export function formatQuotaLine(quota: Quota, now: number, profile?: string): string | undefined {
+  // After a 429, the error or the progress states the wait.
+  if (quota.blocked) return undefined;
   const subject = profile === undefined ? 'quota' : `quota (${profile})`;
-  if (quota.blocked) return `${subject}: rate limited; try again in ${formatDuration(quota.blocked.until - now)}`;
   const nearest = windowIn(quota);
   const window = nearest?.resetPassed ? quota.dailyLimit : nearest;
   if (!window || window.remaining === null) return undefined;

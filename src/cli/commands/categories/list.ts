@@ -1,5 +1,6 @@
 // `petstore categories list`: searches and sorts locally, since the service documents neither a search nor a sort.
 import { Option } from 'commander';
+import { incompleteListWarning } from '../../../api/categories.ts';
 import type { Category } from '../../../api/types.ts';
 import { PetstoreError } from '../../../errors.ts';
 import { invalidValueError } from '../../../settings/check-options.ts';
@@ -72,7 +73,7 @@ async function listCategories(session: Session, options: ListOptions): Promise<L
     throw new PetstoreError('usage', message, { hint: 'use --format csv' });
   }
   const { listed, flaw } = await (await session.api()).categories.list();
-  if (flaw) await session.warn(flaw.reason);
+  if (flaw) await session.warn(incompleteListWarning(flaw));
   const columns = selectColumns(listed, options.columns);
   const categories = filterAndSort(listed, options);
   if (categories.length === 0) await session.notice('No categories found');

@@ -24,7 +24,7 @@ test('`create --if-missing` creates a category once and reports a different desc
 
 test.each([
   ['comes from a cache', { age: '30' }, /from a cache\nhint: .* again later\n$/],
-  ['is one page', { link: '<?page=2>; rel="next"' }, /one page of .*\n$/],
+  ['is one page', { link: '<?page=2>; rel="next"' }, /only one page\n$/],
 ])('`create --if-missing` creates nothing if the list %s and lacks the category', async (_what, headers, reason) => {
   const { env, requests } = await serving(() => ({ body: [{ id: 1, name: 'cat' }], headers }));
   const ifMissing = (name: string) =>

@@ -51,6 +51,6 @@ test.each([
 test('with only one page of a list, `get` prints a category on it, and cannot tell whether another one exists', async () => {
   const headers = { link: '</v1/categories?page=2>; rel="next"' };
   expect(await get(['dog', '--json'], headers)).toMatchObject({ code: 0, err: '' });
-  const err = 'error: cannot tell whether category "rat" exists: the service sent only one page of the list';
+  const err = 'error: cannot tell whether category "rat" exists: the service sent only one page';
   expect(await get(['rat'], headers)).toMatchObject({ code: 7, err: expect.stringContaining(err) });
 });

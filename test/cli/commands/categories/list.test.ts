@@ -45,7 +45,7 @@ test('global options are accepted anywhere in the line', async () => {
 test('a list that is one page of several is printed with a warning', async () => {
   const headers = { link: '</v1/categories?page=2>; rel="next"' };
   const { env } = await serving(() => ({ body: [{ id: 1, name: 'cat' }], headers }));
-  const err = 'warning: the service sent only one page of the list of categories\n';
+  const err = 'warning: the list is incomplete: the service sent only one page\n';
   const run = await inProcess(['categories', 'list', '--format', 'csv', '-q'], { env });
   expect(run).toEqual({ code: 0, out: 'id,name,description\n1,cat,\n', err });
 });
