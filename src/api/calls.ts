@@ -93,10 +93,17 @@ export function publicCategory({ id, ...rest }: Category): Category {
 
 /** Redacts the key, which the service may have repeated in its messages. */
 export function publicDocument(document: ImportDocument, redactor: Redactor): ImportDocument {
-  const failed = document.failed.map(({ code, message, ...row }) => {
-    return { ...row, code: code && redactor.redact(code), message: redactor.redact(message) };
-  });
-  return { ...document, created: document.created.map(publicCategory), failed };
+  return { ...withoutKeys(document, redactor), created: document.created.map(publicCategory) };
+}
+
+type Messages = Pick<ImportDocument, 'failed' | 'unknown'>;
+
+/** Redacts the messages of the service in the document of an import, which may repeat the key. */
+export function withoutKeys<Document extends Messages>(document: Document, redactor: Redactor): Document {
+  const redact = <T extends string | undefined>(text: T): T => text && (redactor.redact(text) as T);
+  const failed = document.failed.map((row) => ({ ...row, code: redact(row.code), message: redact(row.message) }));
+  const unknown = document.unknown.map((row) => ({ ...row, reason: redact(row.reason) }));
+  return { ...document, failed, unknown };
 }
 
 // Omits internal details, and redacts the key.

@@ -1,4 +1,6 @@
 // `petstore categories import`: creates the categories of a file that do not exist yet.
+
+import { withoutKeys } from '../../../api/calls.ts';
 import type { NewCategory } from '../../../api/types.ts';
 import { PetstoreError } from '../../../errors.ts';
 import { estimateDuration } from '../../../import/estimate.ts';
@@ -9,7 +11,6 @@ import { ImportResults } from '../../../import/results.ts';
 import type { ProcessRef } from '../../../shared-log/process-liveness.ts';
 import { escapeControls } from '../../../text/escape.ts';
 import { formatCount } from '../../../text/format.ts';
-import type { Redactor } from '../../../text/redact.ts';
 import type { Action } from '../../command.ts';
 import type { RowOptions } from '../../rows/rows.ts';
 import { readInputFile, readRows } from '../../rows/rows.ts';
@@ -45,15 +46,6 @@ export const importAction: Action<ImportOptions, ImportData> = {
   },
   view: importView,
 };
-
-// A message of the service may repeat the key.
-function withoutKeys(document: ImportDocument, redactor: Redactor): ImportDocument {
-  const redact = (text: string): string => redactor.redact(text);
-  const failed = document.failed.map((row) => {
-    return { ...row, code: row.code && redact(row.code), message: redact(row.message) };
-  });
-  return { ...document, failed };
-}
 
 async function create(session: Session, rows: readonly NewCategory[], concurrency: number): Promise<Done> {
   const { context, progress, options } = session;

@@ -1,0 +1,15 @@
+// The documents of an import as programs and the command line get them.
+import { expect, test } from 'vitest';
+import { withoutKeys } from '../../src/api/calls.ts';
+import { Redactor } from '../../src/text/redact.ts';
+
+test('no message of the service in the document of an import repeats the key', () => {
+  const redactor = new Redactor();
+  redactor.add('sandbox_0123456789abcdef');
+  const text = 'failed for sandbox_0123456789abcdef';
+  const failed = [{ row: 1, name: 'dog', code: text, message: text, status: 400 }];
+  const document = withoutKeys({ failed, unknown: [{ row: 2, name: 'cat', reason: text }] }, redactor);
+  const clean = 'failed for [redacted]';
+  expect(document.failed).toEqual([{ row: 1, name: 'dog', code: clean, message: clean, status: 400 }]);
+  expect(document.unknown).toEqual([{ row: 2, name: 'cat', reason: clean }]);
+});
