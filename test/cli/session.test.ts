@@ -78,3 +78,8 @@ test('a command with the profile "sandbox" stops its server', async () => {
   expect(await inProcess(['categories', 'list', '-p', 'sandbox'])).toMatchObject({ code: 0 });
   await until(() => servers() === before);
 });
+
+test('an empty PETSTORE_STATE_URL counts as unset', async () => {
+  const context = world([], { env: { PETSTORE_STATE_URL: '' } });
+  expect(await new Session(context, OPTIONS).stateServer()).toBeUndefined();
+});
