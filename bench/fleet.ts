@@ -22,8 +22,6 @@ interface Row {
   readonly machines?: number;
   readonly perMachine?: number;
   readonly requests?: number;
-  /** True if the server is unavailable at the start. */
-  readonly absent?: boolean;
   /** Called in the middle of the run. */
   readonly event?: (server: RedisServer, children: readonly ChildProcess[]) => Promise<void>;
   /** True if 429s cannot be avoided in this row. */
@@ -73,7 +71,6 @@ const ROWS: readonly Row[] = [
     },
   },
   { name: 'unavailable for 15 s', event: unavailable(15_000), tolerant: true },
-  { name: 'unavailable from the start', absent: true, tolerant: true },
 ];
 
 /**
@@ -101,7 +98,6 @@ async function isMet(row: Row, startWorker: StartWorker): Promise<boolean> {
   const service = await startLimitServer(options);
   const server = await RedisServer.start();
   const proxy = latencyMs > 0 ? await delayingProxy(server.port, latencyMs) : undefined;
-  if (row.absent) await server.kill();
   const processes = machines * perMachine;
   const directories = Array.from({ length: machines }, () => tempDir());
   const { limit, windowMs } = options;

@@ -18,9 +18,8 @@ export interface LimitServerOptions extends LimiterOptions {
 export interface Seen {
   sent: number;
   refused: number;
-  /** Arrivals during the wait of a 429; `insideLate` omits the first 50 ms, when requests are in flight. */
+  /** Arrivals during the wait of a 429. */
   inside: number;
-  insideLate: number;
   /** How often each name was created. */
   readonly created: Map<string, number>;
   firstAt: number;
@@ -30,7 +29,7 @@ export interface Seen {
 /** Starts the service on a free port of 127.0.0.1. All keys share one limit. */
 export async function startLimitServer(options: LimitServerOptions) {
   const limiter = new Limiter(options);
-  const counts = { sent: 0, refused: 0, inside: 0, insideLate: 0, firstAt: 0, lastAnsweredAt: 0 };
+  const counts = { sent: 0, refused: 0, inside: 0, firstAt: 0, lastAnsweredAt: 0 };
   const seen: Seen = { ...counts, created: new Map() };
   const server = createServer(async (request, response) => {
     const at = Date.now();
@@ -39,7 +38,6 @@ export async function startLimitServer(options: LimitServerOptions) {
     seen.firstAt ||= at;
     if (!allowed) seen.refused++;
     if (insideWait !== undefined) seen.inside++;
-    if (insideWait !== undefined && insideWait > 50) seen.insideLate++;
     // A client may close the connection during its request.
     const body = await text(request).catch(() => undefined);
     if (body === undefined) return;

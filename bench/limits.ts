@@ -38,20 +38,20 @@ export async function run(args: readonly string[]): Promise<void> {
   const eight = { processes: 8, workers: 1, requests };
   const shapes = values.real ? [eight] : [{ processes: 1, workers: 8, requests }, eight];
   const start = installClients(clients);
-  say('| client | processes | sent | 429 | in a wait | late | created | failed | duplicates | seconds | extra time |');
-  say('| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
+  say('| client | processes | sent | 429 | in a wait | created | failed | duplicates | seconds | extra time |');
+  say('| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
   for (const shape of shapes) for (const client of clients) await race(client, shape, service, start);
   if (!values.real) await loseResponses(clients, start);
 }
 
 async function race(client: Client, shape: Shape, options: LimitServerOptions, start: StartWorker): Promise<void> {
   const { seen, failed } = await play(client, shape, options, start);
-  const { sent, refused, inside, insideLate, created } = seen;
+  const { sent, refused, inside, created } = seen;
   const ms = seen.lastAnsweredAt - seen.firstAt;
   const reference = referenceMs(options, shape.requests, seen.firstAt);
   const isComplete = created.size === shape.requests;
   const extra = isComplete ? `+${((ms - reference) / 1000).toFixed(1)} s` : '–';
-  const counts = [sent, refused, inside, insideLate, created.size, failed, duplicatesOf(seen)];
+  const counts = [sent, refused, inside, created.size, failed, duplicatesOf(seen)];
   say(`| ${[client, shape.processes, ...counts, (ms / 1000).toFixed(1), extra].join(' | ')} |`);
   if (client !== 'petstore') return;
   must(refused + inside + failed + duplicatesOf(seen) === 0 && isComplete, 'no 429, every category once');

@@ -1,6 +1,5 @@
 // A sandbox in its own process for the benchmarks.
 import { join } from 'node:path';
-import type { Place } from '../test/support/processes.ts';
 import { ended, place, startProgram } from '../test/support/processes.ts';
 
 interface SandboxProcess {
@@ -26,19 +25,4 @@ export async function startSandbox(bin: string, options: readonly string[]): Pro
       await gone;
     },
   };
-}
-
-/** Waits until the service of a place lists more categories than now. */
-export async function untilCreated({ env }: Pick<Place, 'env'>): Promise<void> {
-  const count = async (): Promise<number | undefined> => {
-    const headers = { authorization: `Bearer ${env['PETSTORE_API_KEY']}` };
-    const response = await fetch(`${env['PETSTORE_BASE_URL']}/categories`, { headers }).catch(() => undefined);
-    const listed: unknown = await response?.json().catch(() => undefined);
-    return Array.isArray(listed) ? listed.length : undefined;
-  };
-  let before: number | undefined;
-  for (let now = before; before === undefined || (now ?? 0) <= before; now = await count()) {
-    before ??= now;
-    await new Promise((done) => setTimeout(done, 20));
-  }
 }
