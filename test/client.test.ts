@@ -299,6 +299,17 @@ test('the client library gets a category by its exact name or id, and one that d
   expect(await errorOf(get('1'))).toMatchObject({ ...missing, hint: 'get it by its id' });
 });
 
+test.each([[''], [undefined], [{}], [{ id: '1' }], [{ id: 1.5 }], [null]])(
+  'to get the category %j is a usage error, and nothing is sent',
+  async (wanted) => {
+    const fake = await serving(() => ({ body: [] }));
+    const { get } = open({ baseUrl: fake.url }).categories;
+    const message = 'the category must be a name, or { id } with a whole number';
+    expect(await errorOf(get(wanted as string))).toMatchObject({ kind: 'usage', message });
+    expect(fake.requests).toEqual([]);
+  },
+);
+
 test('a create with ifMissing returns the existing category, with a warning if its description differs', async () => {
   const warnings: string[] = [];
   const { create, list } = open({ ...(await sandboxOf()), onWarning: (text) => void warnings.push(text) }).categories;
@@ -321,6 +332,10 @@ test('an exception in onWarning is one of the program, and the create that cause
   };
   expect(await open({ baseUrl: url, onWarning }).categories.create({ name: 'dog' })).toEqual({ id: 1, name: 'Dog' });
   expect((await caught)[0]).toBe(thrown);
+});
+
+test('an empty stateUrl counts as none', async () => {
+  expect(open({ baseUrl: 'https://pets.example/v1', stateUrl: '' }).quota().stateServer).toBeNull();
 });
 
 test.each([

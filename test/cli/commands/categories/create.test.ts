@@ -13,6 +13,7 @@ test('`create --if-missing` creates a category once and reports a different desc
   const ifMissing = (...args: string[]) => create(dir, '--if-missing', '--description', ...args);
   expect(await ifMissing('pet')).toEqual({ code: 0, out: 'Created category "dog" (id 1)\n', err: '' });
   expect(await ifMissing('pet')).toEqual({ code: 0, out: 'Category "dog" already exists (id 1)\n', err: '' });
+  expect((await create(dir, '--if-missing')).err).toBe('');
   const different = await ifMissing('other', '--json');
   expect(different).toMatchObject({ code: 0, out: '{"id":1,"name":"dog","description":"pet"}\n' });
   const message = 'existing category "dog" has the description "pet"; the given description was ignored';
