@@ -101,8 +101,9 @@ withServer('a deleted log is restored by any process that knew it, and no state 
 withServer('a reader whose last entry was replaced by another history starts again from the head', async () => {
   await using server = await RedisServer.start();
   const other = writer(stateServer(server));
-  let resets = 0;
-  const log = writer(stateServer(server), { onReset: () => resets++ });
+  const onReset = vi.fn<NonNullable<StreamOptions<string[]>['onReset']>>();
+  const clock = FakeClock.manual(Date.now() - 3_600_000);
+  const log = writer(stateServer(server), { onReset, clock });
   await other.append('a');
   await log.append('b');
   // Simulate a failover that lost the last record and reused its id.
@@ -111,7 +112,7 @@ withServer('a reader whose last entry was replaced by another history starts aga
   await server.command('DEL', KEY);
   await server.command('XADD', KEY, last, 't', '1', 'r', withChecksum('c'));
   expect(await append(log, 'd')).toEqual(['c', 'd']);
-  expect(resets).toBe(1);
+  expect(onReset.mock.calls).toEqual([[['a', 'b'], clock.at + log.clockOffsetMs]]);
 });
 
 withServer("records carry the server's time, and each reply shows how far its clock is ahead of ours", async () => {
@@ -137,6 +138,15 @@ test('a reply that took more than a second does not change the clock offset, and
   expect(server.offsetMs).toBe(60_000);
   clock.at -= 100_000;
   expect(server.offsetMs).toBe(100_000);
+});
+
+test("the first reply shows the server's time even if it took more than a second", async () => {
+  const clock = FakeClock.manual(1000);
+  const server = new ServerClock(clock);
+  const sentAt = server.moment;
+  await clock.advance(3000);
+  server.read(62_500, sentAt);
+  expect(server.offsetMs).toBe(60_000);
 });
 
 test.each([
@@ -194,6 +204,8 @@ withServer('records of another program are ignored', async () => {
   }
   expect(await append(log, 'a')).toEqual(['a']);
   expect(await append(late, 'b')).toEqual(['a', 'b']);
+  await server.command('XADD', KEY, '*', 't', '1', 'r', 'x', 's', withChecksum('["c"]'));
+  expect(await log.refresh()).toEqual(['c']);
 });
 
 const bulk = (text: string): string => `$${text.length}\r\n${text}\r\n`;
