@@ -22,7 +22,8 @@ const SHAPES = [
 test.each(SHAPES)(
   'with a %s limiter, %i processes of %i workers share 60 requests a minute without a refusal, in little more than the minimum time (reset: %s, clock %i ms off)',
   async (mode, processes, workers, reset, skewMs) => {
-    const outcome = await simulate({ ...minute, mode, reset, processes, workers, requests: 300, skewMs });
+    const load = { processes, workers, requests: 300 };
+    const outcome = await simulate({ ...minute, ...load, mode, reset, skewMs, startsAt: START });
     expect(outcome).toMatchObject({ ...noRefusal, sent: 300, answered: 300 });
     // 59.75 s of the first fixed window are left; windows of other modes begin with the first request.
     const leastMs = mode === 'fixed' ? 59_750 + 3 * 60_000 : 240_000;
