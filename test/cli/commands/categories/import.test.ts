@@ -6,7 +6,7 @@ import { importView } from '../../../../src/cli/commands/categories/import-view.
 import { loadRenderer } from '../../../../src/cli/output/render.ts';
 import { hasSymlinks } from '../../../support/capabilities.ts';
 import { IdleClock } from '../../../support/fake-clock.ts';
-import { quotaHeaders } from '../../../support/http-fake.ts';
+import { errorResponse, quotaHeaders } from '../../../support/http-fake.ts';
 import { tempDir } from '../../../support/temp-dir.ts';
 import { inProcess, serving, world } from '../../../support/world.ts';
 
@@ -200,6 +200,20 @@ test('an import from a pipe needs --yes if stderr is a terminal, and needs no an
   expect(await run(['a.csv', '--yes'], {})).toMatchObject(unasked);
   const server = { PETSTORE_STATE_URL: 'redis://127.0.0.1:9' };
   expect(await run(['a.csv', '-p', 'sandbox'], {}, server)).toMatchObject(unasked);
+});
+
+test.each([
+  ['rejects', 400, 'failed'],
+  ['fails to process', 500, 'unknown'],
+])('the document of an import holds no key that a service repeats as it %s a row', async (_what, status, state) => {
+  const key = 'sk_test_Abcdef0123456789';
+  const { env } = await serving(({ method }) =>
+    method === 'GET' ? { body: [] } : errorResponse(status, key, `bad key ${key}`),
+  );
+  const input = { env: { ...env, PETSTORE_API_KEY: key }, stdin: 'name\ndog\n', clock: new IdleClock(Date.now()) };
+  const { out, err } = await input.clock.drive(inProcess([...IMPORT, '-', '--json', '--max-retries', '0'], input));
+  expect((JSON.parse(out) as Record<string, unknown>)[state]).toHaveLength(1);
+  expect(`${out}${err}`).not.toContain(key);
 });
 
 test('an import that ends sends no row that waits for the rate limit, and ends the wait', async () => {
