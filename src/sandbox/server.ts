@@ -68,11 +68,19 @@ export async function startServer(options: ServerOptions): Promise<RunningSandbo
     throw systemError(error, `create "${escapeControls(`${settings.dataFile}`)}"`, { hint });
   }
   // Pipelined requests take turns: each may depend on the one before it.
-  const turns = new WeakMap<Socket, Promise<void>>();
+  const turns = new WeakMap<Socket, { readonly request: IncomingMessage; readonly ended: Promise<void> }>();
   server.on('request', (request, response) => {
     const { socket } = request;
-    const turn = Promise.resolve(turns.get(socket)).then(() => service.handle(request, response));
-    turns.set(socket, turn);
+    const ended = Promise.resolve(turns.get(socket)?.ended).then(() => service.handle(request, response));
+    turns.set(socket, { request, ended });
+  });
+  // Node itself would answer a whole request that is followed by garbage with a 400, although its operation runs.
+  server.on('clientError', async ({ code = '' }: NodeJS.ErrnoException, socket: Socket) => {
+    const last = turns.get(socket);
+    if (last?.request.complete) await last.ended;
+    const status = CLIENT_ERRORS[code] ?? '400 Bad Request';
+    if (socket.writable) socket.write(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
+    socket.destroySoon();
   });
   const baseUrl = `http://127.0.0.1:${port}/v1`;
   const ended = once(server, 'close');
@@ -84,6 +92,11 @@ export async function startServer(options: ServerOptions): Promise<RunningSandbo
   };
   return { ...settings, port, baseUrl, close };
 }
+
+const CLIENT_ERRORS: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
 
 /** The quota and the fault of a request, known before its operation runs. */
 interface Exchange {

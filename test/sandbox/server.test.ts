@@ -1,7 +1,8 @@
 // The service of docs/service.md: operations, keys, validation, an Error object on every failure.
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { toResponse } from '../../src/sandbox/response.ts';
 import { checkOrigin } from '../../src/sandbox/server.ts';
@@ -38,7 +39,7 @@ test('the sandbox keeps every digit of an id up to the largest int64', async () 
 test('a create with an invalid body, type or size is rejected and creates nothing', async () => {
   const { create, call, list, port } = await startTestSandbox();
   const longest = 'x'.repeat(1024 * 1024 - '{"name":""}'.length);
-  const text = { headers: { 'content-type': 'text/plain' } };
+  const plain = { headers: { 'content-type': 'text/plain' } };
   const rejected: [body: string | Buffer, status: number, code: string, more?: CallOptions][] = [
     ['', 400, 'invalid_json'],
     ['{"name":', 400, 'invalid_json'],
@@ -52,7 +53,7 @@ test('a create with an invalid body, type or size is rejected and creates nothin
     ['{"name":"dog","description":null}', 400, 'invalid_category'],
     ['{"id":7,"name":"dog"}', 400, 'invalid_category'],
     ['{"__proto__":{"name":"dog"}}', 400, 'invalid_category'],
-    ['{"name":"dog"}', 415, 'unsupported_media_type', text],
+    ['{"name":"dog"}', 415, 'unsupported_media_type', plain],
     [`{"name":"${longest}x"}`, 413, 'body_too_large'],
   ];
   for (const [body, status, code, more] of rejected)
@@ -160,6 +161,16 @@ test('after a file system error, the sandbox responds 507 and names the error', 
   const { status, body } = toResponse(Object.assign(new Error('in /secret'), { code: 'ENOSPC' }));
   const message = 'the sandbox cannot save its data (no space left on device)';
   expect([status, JSON.parse(body.toString())]).toEqual([507, { code: 'storage_failed', message, status }]);
+});
+
+test('a create that garbage follows in the same segment is answered 201, and the garbage 400', async () => {
+  const { port, list } = await startTestSandbox({ faults: ['latency=1ms'] });
+  const socket = connect(port, '127.0.0.1');
+  socket.write(`${rawRequest(port, 'POST', '{"name":"dog"}')}\u0000garbage\r\n\r\n`);
+  const received = await text(socket);
+  expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 201', 'HTTP/1.1 400']);
+  expect((await list()).json).toEqual([{ id: 1, name: 'dog' }]);
+  expect(await sendRaw(port, 'garbage\r\n\r\n')).toBe('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
 });
 
 // Other systems have only one loopback address.
