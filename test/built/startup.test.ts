@@ -24,7 +24,6 @@ const MARKERS = {
   commander: 'copyInheritedSettings',
   undici: 'UND_ERR_CONNECT_TIMEOUT',
   conf: 'clearInvalidConfig',
-  'cli-table3': 'wrapOnWordBoundary',
   ora: 'There is no built-in spinner named',
   iovalkey: 'enableOfflineQueue',
   'csv-stringify': 'quoted_match',

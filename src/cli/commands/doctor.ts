@@ -26,7 +26,6 @@ const rowView: View<Check> = {
     if (check.id === 'petstore') yield headings;
     yield* row;
   },
-  tables: true,
 };
 
 const doctorAction: Action<object, readonly Check[]> = {
