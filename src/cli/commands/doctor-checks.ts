@@ -3,8 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { arch } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Clock } from '../../clock.ts';
 import { storageError, toPetstoreError } from '../../errors.ts';
 import { proxyFor } from '../../http/proxy.ts';
+import type { StateServer } from '../../shared-log/state-server.ts';
 import { withHint, writableHint } from '../hints.ts';
 import { findUrl, overridesAll, readCredentialRequest, selectProfile } from '../profiles/credentials.ts';
 import { SANDBOX } from '../profiles/store.ts';
@@ -107,11 +109,30 @@ function checkDirectory({ context }: Session, dir: string, variable: string): Ch
 async function checkStateServer(session: Session): Promise<CheckResult> {
   const server = await session.stateServer();
   if (!server) return skipped('not configured');
-  const { checkServer } = await import('./state-server-check.ts');
   const policy = await checkServer(server, session.context.clock);
   const detail = `${server.name} responded${server.tls ? '' : ' without TLS'}`;
   if (policy === undefined) return ok(detail);
   return warning(`${detail}; it may evict the quota (${policy})`, 'set `maxmemory-policy noeviction` on the server');
+}
+
+/**
+ * Runs every command that petstore needs on a server.
+ * @returns the policy by which it may delete keys; undefined if it deletes none
+ * @throws PetstoreError `usage` or `storage` if a command fails
+ */
+export async function checkServer(server: StateServer, clock: Clock): Promise<string | undefined> {
+  const { StreamLog } = await import('../../shared-log/stream-log.ts');
+  const format = { initial: () => undefined, apply: () => undefined, snapshot: () => [] };
+  const key = `petstore:{doctor}:${randomUUID()}`;
+  const log = new StreamLog(format, { server, clock, key, ttlMs: 1000, freshMs: 0, rotateAt: 1 });
+  try {
+    const policy = await server.evictionPolicy();
+    // The first record creates the log and rotates it; the second reads it.
+    for (const record of ['1', '2']) await log.append(record);
+    return policy;
+  } catch (error) {
+    throw server.toPetstoreError(error, 'start the state server, or correct PETSTORE_STATE_URL');
+  }
 }
 
 /** @throws PetstoreError `usage` if there is no profile with that name, `storage` */

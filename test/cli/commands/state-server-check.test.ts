@@ -1,6 +1,6 @@
 // The check of the state server runs every command that petstore needs.
 import { expect, onTestFinished } from 'vitest';
-import { checkServer } from '../../../src/cli/commands/state-server-check.ts';
+import { checkServer } from '../../../src/cli/commands/doctor-checks.ts';
 import { systemClock } from '../../../src/clock.ts';
 import { StateServer } from '../../../src/shared-log/state-server.ts';
 import { parseStateUrl } from '../../../src/shared-log/state-url.ts';
