@@ -3,8 +3,10 @@ import type { Option } from 'commander';
 import { Command } from 'commander';
 import type { ErrorKind } from '../error-kind.ts';
 import { PetstoreError, rephrase } from '../errors.ts';
+import type { Quota } from '../rate-limit/quota.ts';
+import { windowIn } from '../rate-limit/quota.ts';
 import { invalidValueError } from '../settings/check-options.ts';
-import { formatChoices } from '../text/format.ts';
+import { formatChoices, formatDuration, formatRemaining } from '../text/format.ts';
 import type { Context } from './context.ts';
 import { checkGlobalOptions } from './global-options.ts';
 import { loadRenderer } from './output/render.ts';
@@ -132,7 +134,24 @@ async function printQuotaLine(session: Session, startedAt: number, failure: unkn
   if (options.json || options.quiet || isPaged || isRejected || !service) return;
   const quota = service.quota();
   if (quota.updatedAt === null || quota.updatedAt < startedAt) return;
-  const { formatQuotaLine } = await import('./output/quota-line.ts');
   const line = formatQuotaLine(quota, context.clock.now(), credentials && usedProfileName(credentials));
   if (line !== undefined) await session.notice(line);
+}
+
+/**
+ * The quota line printed after a command that received a response.
+ * @param profile whose URL and key were used, if they are those of a profile
+ * @returns for example `quota (staging): 57 of 60 left, resets in 43s`; undefined if unknown
+ */
+export function formatQuotaLine(quota: Quota, now: number, profile?: string): string | undefined {
+  // After a 429, the error or the progress states the wait.
+  if (quota.blocked) return undefined;
+  const subject = profile === undefined ? 'quota' : `quota (${profile})`;
+  const nearest = windowIn(quota);
+  const window = nearest?.resetPassed ? quota.dailyLimit : nearest;
+  if (!window || window.remaining === null) return undefined;
+  const left = formatRemaining(window.remaining, window.limit);
+  return left === 'unlimited'
+    ? `${subject}: ${left}`
+    : `${subject}: ${left} left, resets in ${formatDuration(window.resetAt - now)}`;
 }

@@ -1,8 +1,8 @@
 // The quota line that commands print.
 import { expect, test } from 'vitest';
-import { formatQuotaLine } from '../../../src/cli/output/quota-line.ts';
-import { quotaOf } from '../../../src/rate-limit/quota.ts';
-import { play, START } from '../../support/records.ts';
+import { formatQuotaLine } from '../../src/cli/command.ts';
+import { quotaOf } from '../../src/rate-limit/quota.ts';
+import { play, START } from '../support/records.ts';
 
 const HOUR = 3_600_000;
 
