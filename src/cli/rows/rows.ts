@@ -5,19 +5,47 @@ import { extname, isAbsolute, join } from 'node:path';
 import { PetstoreError, systemReason } from '../../errors.ts';
 import type { InputRow } from '../../import/row-validator.ts';
 import { RowValidator, unusableError } from '../../import/row-validator.ts';
+import { invalidValueError } from '../../settings/check-options.ts';
 import { escapeControls } from '../../text/escape.ts';
 import type { Input } from '../context.ts';
 import type { DelimitedOptions } from './csv-rows.ts';
-import type { InputFile } from './decode-text.ts';
-import { decodeText } from './decode-text.ts';
 
 /** The largest input, in bytes; at 100,000 requests a day, a larger one would take weeks. */
 const MAX_BYTES = 64 * 1024 * 1024;
+
+interface InputFile {
+  /** Its quoted name or `stdin`, for messages. */
+  readonly label: string;
+  /** In lowercase with its dot; '' for stdin and names without an extension. */
+  readonly extension: string;
+  readonly bytes: Buffer;
+}
+
 /** The options for reading a file. */
 export interface RowOptions extends DelimitedOptions {
   readonly encoding?: string | undefined;
   readonly ignoreExtra: boolean;
 }
+
+const SAVE_AS_UTF8 = 'save the file as UTF-8 (in Excel: "CSV UTF-8")';
+const SAVE_AS_CSV = 'save the data as CSV (in Excel: "CSV UTF-8")';
+const DECOMPRESS = 'decompress the file first';
+const NO_ROWS = 'is not CSV, TSV, JSON or NDJSON';
+
+/** File types by their first bytes. */
+const NO_TEXT: readonly (readonly [start: string, is: string, hint: string])[] = [
+  ['PK\x03\x04', 'is a ZIP archive', DECOMPRESS],
+  ['\xd0\xcf\x11\xe0', 'is an Excel workbook', SAVE_AS_CSV],
+  ['\x1f\x8b', 'is compressed with gzip', DECOMPRESS],
+  ['%PDF', NO_ROWS, SAVE_AS_CSV],
+  // HTML or XML.
+  ['<', NO_ROWS, SAVE_AS_CSV],
+];
+const BYTE_ORDER_MARKS: Readonly<Record<string, string>> = {
+  '\xef\xbb': 'utf-8',
+  '\xff\xfe': 'utf-16le',
+  '\xfe\xff': 'utf-16be',
+};
 
 const KNOWN_EXTENSIONS = ['.json', '.ndjson', '.jsonl', '.csv', '.tsv'];
 
@@ -88,6 +116,43 @@ export async function readRows(file: InputFile, options: RowOptions): Promise<re
   else if (format === 'json') readJsonArray(text, label, validator);
   else readNdjson(text, validator);
   return validator.check();
+}
+
+/**
+ * @param typed the value of `--encoding`, which a byte order mark overrides
+ * @returns the text without a byte order mark
+ * @throws PetstoreError `usage` if the bytes are not text, or not in this encoding
+ */
+function decodeText({ bytes, label }: InputFile, typed: string | undefined, validator: RowValidator): string {
+  const start = bytes.toString('latin1', 0, 4);
+  const [, is, hint = ''] = NO_TEXT.find(([first]) => start.startsWith(first)) ?? [];
+  if (is && bytes.includes('xl/workbook')) throw unusableError(label, 'is an Excel workbook', SAVE_AS_CSV);
+  if (is) throw unusableError(label, is, hint);
+  const marked = BYTE_ORDER_MARKS[start.slice(0, 2)];
+  const encoding = marked ?? typed ?? 'utf-8';
+  const decoder = decoderOf(encoding);
+  try {
+    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
+    // A zero byte next to the first character means UTF-16 without its mark, or no text.
+    if (!/^.?\0/s.test(text)) return text;
+  } catch {
+    // The error does not name the line.
+  }
+  if (encoding === 'utf-8' && bytes.includes(0)) throw unusableError(label, 'is not a text file', SAVE_AS_CSV);
+  const lines = decoder.decode(bytes).split('\n');
+  const line = Math.max(1, lines.findIndex((text) => text.includes('\ufffd')) + 1);
+  const useEncoding = typed ? 'check --encoding' : 'use --encoding, for example --encoding windows-1252';
+  const problem = `the text is not valid ${encoding.toUpperCase()}`;
+  throw validator.fatalError(problem, line, marked ? SAVE_AS_UTF8 : useEncoding);
+}
+
+function decoderOf(encoding: string) {
+  try {
+    return new TextDecoder(encoding);
+  } catch {
+    const hint = 'use a name such as windows-1252, iso-8859-2 or utf-16le';
+    throw invalidValueError(encoding, '--encoding', hint, 'encoding');
+  }
 }
 
 function detectFormat(start: string): string {
