@@ -1,11 +1,15 @@
-// Renders a result for stdout: one renderer per format, whose packages are loaded on use. The only file that imports chalk.
+// Renders a result for stdout by the view of its command: one renderer per format, whose packages are loaded on use.
 import { PetstoreError } from '../../errors.ts';
-import { terminalSafeJson } from '../../text/escape.ts';
+import { escapeControls, terminalSafeJson } from '../../text/escape.ts';
 import { stringifyJson } from '../../text/json.ts';
 import type { Context, Environment, Output } from '../context.ts';
 import { supportsColor } from '../context.ts';
 import type { GlobalOptions } from '../reference.ts';
 import type { Column, Style, TextContext, View } from './view.ts';
+
+const PAGE_ROWS = 500;
+/** CSV and TSV fields to quote: those of RFC 4180, empty strings, outer blanks that readers may trim, and a leading byte order mark. */
+const QUOTED = /["\r\n]|^$|^[\s\ufeff]|\s$/;
 
 type RenderContext = Pick<Context, 'stdout' | 'env' | 'clock'>;
 type RenderOptions = Pick<GlobalOptions, 'format' | 'color'>;
@@ -38,10 +42,22 @@ export async function loadRenderer<Data>(
     const line = (row: unknown): string => `${stringifyJson(row)}\n`;
     return (data) => [terminalSafeJson(records.rows(data).map(line).join(''))];
   }
-  const { formatDelimited } = await import('./delimited.ts');
-  return (data) => {
+  const { stringify } = await import('csv-stringify/sync');
+  // On a terminal, cells are escaped, so the text is no longer exact.
+  const cell = (text: string | undefined) => (isTTY && text !== undefined ? escapeControls(text) : text);
+  // TSV is quoted like CSV, as spreadsheets and `categories import` expect.
+  const options = { delimiter: format === 'csv' ? ',' : '\t', quoted_match: QUOTED };
+  return function* (data) {
     const columns = records.columns(data) as readonly Column<unknown>[];
-    return formatDelimited(format, columns, records.rows(data), isTTY);
+    const rows = records.rows(data);
+    yield stringify([columns.map(({ header }) => cell(header))], options);
+    for (let from = 0; from < rows.length; from += PAGE_ROWS) {
+      const page = rows.slice(from, from + PAGE_ROWS);
+      yield stringify(
+        page.map((row) => columns.map((column) => cell(column.value(row)))),
+        options,
+      );
+    }
   };
 }
 
