@@ -8,9 +8,10 @@ import { importCategories, pauseOf } from '../../../import/import-categories.ts'
 import { fetchFirstList } from '../../../import/list.ts';
 import type { ImportDocument } from '../../../import/results.ts';
 import { ImportResults } from '../../../import/results.ts';
+import type { InputRow } from '../../../import/row-validator.ts';
 import type { ProcessRef } from '../../../shared-log/process-liveness.ts';
 import { escapeControls } from '../../../text/escape.ts';
-import { formatCount } from '../../../text/format.ts';
+import { formatCount, formatNumber, quoted } from '../../../text/format.ts';
 import type { Action } from '../../command.ts';
 import type { RowOptions } from '../../rows/rows.ts';
 import { readInputFile, readRows } from '../../rows/rows.ts';
@@ -18,7 +19,6 @@ import type { Session } from '../../session.ts';
 import { formatEstimate, progressLineFormatter } from './import-progress.ts';
 import type { Done, ImportData, Preview } from './import-view.ts';
 import { importView } from './import-view.ts';
-import { differingDescriptionsWarning, lookAlikesWarning, repeatedNamesWarning } from './import-warnings.ts';
 
 interface ImportOptions extends RowOptions {
   readonly dryRun: boolean;
@@ -122,4 +122,48 @@ async function confirm(session: Session, rows: readonly NewCategory[], file: str
   if (await askYesNo(session.context, escapeControls(question))) return;
   await session.context.stderr.write('Nothing was created\n');
   throw new PetstoreError('interrupted', 'canceled', { silent: true });
+}
+
+const MOST_NAMED = 3;
+
+/** A warning about rows that repeat the name of an earlier one. */
+export function repeatedNamesWarning(rows: readonly InputRow[]): string | undefined {
+  const seen = new Set<string>();
+  const repeats: string[] = [];
+  for (const [at, { name, line }] of rows.entries()) {
+    const place = line === undefined ? `row ${at + 1}` : `line ${line}`;
+    if (seen.has(name)) repeats.push(`${place} ${quoted(name)}`);
+    seen.add(name);
+  }
+  if (repeats.length === 0) return undefined;
+  const what = repeats.length === 1 ? 'row repeats a name and is' : 'rows repeat a name and are';
+  return `${formatNumber(repeats.length)} ${what} skipped: ${listSome(repeats)}`;
+}
+
+/** A warning about names that differ from each other only in case, spaces or Unicode form. */
+export function lookAlikesWarning(rows: readonly NewCategory[]): string | undefined {
+  const firsts = new Map<string, string>();
+  const pairs = new Set<string>();
+  for (const { name } of rows) {
+    const key = name.normalize('NFKC').replace(/\s+/g, ' ').trim().toLowerCase();
+    const first = firsts.get(key) ?? name;
+    firsts.set(key, first);
+    if (first !== name) pairs.add(`${quoted(first)} and ${quoted(name)}`);
+  }
+  if (pairs.size === 0) return undefined;
+  const what = 'names that differ only in case, spaces or Unicode form become separate categories';
+  return `${what}: ${listSome([...pairs])}`;
+}
+
+/** A warning about existing categories whose descriptions differ from the file's, since the service cannot update them. */
+export function differingDescriptionsWarning(names: readonly string[]): string | undefined {
+  if (names.length === 0) return undefined;
+  const have = names.length === 1 ? 'existing category has' : 'existing categories have';
+  const which = listSome(names.map(quoted));
+  return `${formatNumber(names.length)} ${have} a different description and cannot be updated: ${which}`;
+}
+
+function listSome(items: readonly string[]): string {
+  const more = items.length > MOST_NAMED ? `, and ${formatNumber(items.length - MOST_NAMED)} more` : '';
+  return `${items.slice(0, MOST_NAMED).join(', ')}${more}`;
 }

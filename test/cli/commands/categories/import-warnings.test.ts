@@ -4,7 +4,7 @@ import {
   differingDescriptionsWarning,
   lookAlikesWarning,
   repeatedNamesWarning,
-} from '../../../../src/cli/commands/categories/import-warnings.ts';
+} from '../../../../src/cli/commands/categories/run-import.ts';
 import { readRows } from '../../../../src/cli/rows/rows.ts';
 
 test('names that differ only in case, spaces or Unicode form are named in one line', () => {
