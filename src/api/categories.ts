@@ -1,7 +1,8 @@
 // The category operations, list and create; every response is checked (docs/service.md, operations).
 import { PetstoreError } from '../errors.ts';
 import type { HttpClient } from '../http/http-client.ts';
-import { responseError, unknownOutcomeError } from '../http/request-errors.ts';
+import { unknownOutcomeError } from '../http/request-errors.ts';
+import { responseError } from '../http/response-errors.ts';
 import type { HttpRequest, HttpResponse } from '../http/types.ts';
 import { escapeControls } from '../text/escape.ts';
 import { decodeCreated, decodeList, hasNextPage } from './decode.ts';

@@ -2,7 +2,8 @@
 import { setMaxListeners } from 'node:events';
 import type { RateLimitReading } from '../rate-limit/ledger-record.ts';
 import { parseRateLimitHeaders } from './rate-limit-headers.ts';
-import { attemptError, rateLimitedError } from './request-errors.ts';
+import { attemptError } from './request-errors.ts';
+import { rateLimitedError } from './response-errors.ts';
 import type { Attempt } from './retry.ts';
 import { isRefusal, retryDelayMs } from './retry.ts';
 import { TicketQueue } from './ticket-queue.ts';

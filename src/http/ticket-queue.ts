@@ -1,6 +1,6 @@
 // The queue for tickets in one process: the first in line asks the ledger, and the others wait behind it.
 import type { Denied } from '../rate-limit/admission.ts';
-import { rateLimitedError } from './request-errors.ts';
+import { rateLimitedError } from './response-errors.ts';
 import type { HttpClientOptions, HttpResponse, HttpWait } from './types.ts';
 
 const MIN_POLL_MS = 5;

@@ -1,6 +1,7 @@
 // The meaning of each status, for reads and for creates, which may have been processed.
 import { expect, test } from 'vitest';
-import { attemptError, decodeServiceError, responseError } from '../../src/http/request-errors.ts';
+import { attemptError } from '../../src/http/request-errors.ts';
+import { decodeServiceError, responseError } from '../../src/http/response-errors.ts';
 import type { HttpRequest, HttpResponse, TransportErrorReason } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 

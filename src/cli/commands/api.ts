@@ -2,7 +2,7 @@
 import { Argument } from 'commander';
 import { deprecationNotices, jsonValue, METHODS, rawRequest } from '../../api/raw-request.ts';
 import { PetstoreError, rephrase } from '../../errors.ts';
-import { responseError } from '../../http/request-errors.ts';
+import { responseError } from '../../http/response-errors.ts';
 import type { HttpRequest, HttpResponse } from '../../http/types.ts';
 import { invalidValueError } from '../../settings/check-options.ts';
 import { escapeControls } from '../../text/escape.ts';
