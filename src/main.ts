@@ -116,10 +116,19 @@ function homeDir(env: Context['env']): string | undefined {
   }
 }
 
-// Scripts run --version to check that petstore is installed, so it does not load the command tree.
+// Scripts run --version to check that petstore is installed, and a shell runs `completion` when it starts.
+async function fixedText(args: readonly string[]): Promise<string | undefined> {
+  const [word = '', shell = ''] = args;
+  if (args.length === 1 && /^(?:--version|-V)$/.test(word)) return `${VERSION}\n`;
+  if (args.length !== 2 || word !== 'completion') return undefined;
+  return (await import('./cli/completion-scripts.ts')).SCRIPTS.get(shell);
+}
+
 async function perform(context: Context): Promise<number> {
-  if (/^(?:--version|-V)$/.test(context.args.join(' '))) {
-    const written = await context.stdout.write(`${VERSION}\n`).catch(() => 'failed');
+  // A fixed text needs no command tree.
+  const text = await fixedText(context.args);
+  if (text !== undefined) {
+    const written = await context.stdout.write(text).catch(() => 'failed');
     // Otherwise, `run` tries again and reports the error.
     if (written !== 'failed') return 0;
   }
