@@ -11,8 +11,8 @@ import type { Category, NewCategory } from './types.ts';
 type Sender = Pick<HttpClient, 'send'>;
 
 /** The request of the list. */
-export const LIST_REQUEST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
-const CREATE: HttpRequest = { method: 'POST', path: '/categories', safe: false };
+export const LIST_REQUEST: HttpRequest = { method: 'GET', path: '/categories', isSafe: true };
+const CREATE: HttpRequest = { method: 'POST', path: '/categories', isSafe: false };
 
 /** Why a list does not prove that a category is missing. */
 export interface ListFlaw {

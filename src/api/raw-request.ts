@@ -20,13 +20,13 @@ export function rawRequest(
   body: string | Uint8Array | undefined,
   source: string,
 ): HttpRequest {
-  const safe = /^(?:GET|HEAD|OPTIONS)$/.test(method);
-  if (body !== undefined && safe) {
+  const isSafe = /^(?:GET|HEAD|OPTIONS)$/.test(method);
+  if (body !== undefined && isSafe) {
     throw new PetstoreError('usage', `${method} requests cannot have a body`, {
       hint: `remove ${source}, or use POST`,
     });
   }
-  return { method, path: pathBelowBase(path), body, safe };
+  return { method, path: pathBelowBase(path), body, isSafe };
 }
 
 /** The value of a body: text if it is not JSON, null if it is empty. */

@@ -47,7 +47,7 @@ export class HttpClient {
   readonly #tickets: TicketQueue;
   readonly #pendingSends = new Set<Promise<unknown>>();
   readonly #closed = new AbortController();
-  /** Aborts requests that are not safe: after the client's signal and the grace period. */
+  /** Aborts requests that are not isSafe: after the client's signal and the grace period. */
   readonly #grace = new AbortController();
   /** The `stop` of requests that share a `cancel`: one for each request would take about 5% of the time of an import. */
   readonly #stopSignals = new WeakMap<AbortSignal, AbortSignal>();
@@ -120,7 +120,7 @@ export class HttpClient {
     const { limits, signal } = this.#options;
     const own = withOwn(request, signal);
     const stop = this.#stopSignal(request, own);
-    const abort = request.safe ? stop : withOwn(request, this.#grace.signal);
+    const abort = request.isSafe ? stop : withOwn(request, this.#grace.signal);
     return { request, timeoutMs: request.timeoutMs ?? limits.timeoutMs, stop, abort };
   }
 

@@ -32,7 +32,7 @@ export function nameToCreate({ method, path, body = '' }: HttpRequest): string |
  * @param signal its reason is the cause of an interruption, with the exit code
  */
 export function attemptError(request: HttpRequest, failure: TransportError, signal: AbortSignal): unknown {
-  const isUnknown = !request.safe && failure.requestSent;
+  const isUnknown = !request.isSafe && failure.requestSent;
   if (failure.reason === 'aborted') return isUnknown ? interruptedError(request, signal.reason) : signal.reason;
   const { reason, head } = failure;
   const message = escapeControls(failure.message);

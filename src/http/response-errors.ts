@@ -60,7 +60,7 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
   if (status >= 300 && status < 400) return redirectError(request, response);
   const { ambiguous, slow } = statusTraits(status);
   // The service may have processed the request before the error, and an unexpected 2xx does not confirm that it did.
-  if (!request.safe && ambiguous) {
+  if (!request.isSafe && ambiguous) {
     const processed = slow ? 'late' : 'perhaps';
     return unknownOutcomeError(request, `the service returned ${status}${detail}`, { ...details, processed });
   }
@@ -116,10 +116,10 @@ function statedWait(response: HttpResponse): string | undefined {
   return ms > 0 ? `in ${formatDuration(ms)}` : undefined;
 }
 
-function redirectError({ safe }: HttpRequest, { status, headers }: HttpResponse): PetstoreError {
+function redirectError({ isSafe }: HttpRequest, { status, headers }: HttpResponse): PetstoreError {
   const location = headers['location'];
   // A 303 may follow a create that was processed.
-  const processed = safe ? 'no' : 'perhaps';
+  const processed = isSafe ? 'no' : 'perhaps';
   if (location === undefined)
     return new PetstoreError('service', `invalid response: unexpected status ${status}`, { status, processed });
   const target = escapeControls(location).slice(0, 300);

@@ -33,8 +33,8 @@ export function statusTraits(status: number): StatusTraits {
 }
 
 /** Whether a response is a refusal (docs/rate-limits.md). */
-export function isRefusal(request: Pick<HttpRequest, 'safe'>, status: number): boolean {
-  return status === 429 || (status === 503 && !request.safe);
+export function isRefusal(request: Pick<HttpRequest, 'isSafe'>, status: number): boolean {
+  return status === 429 || (status === 503 && !request.isSafe);
 }
 
 /** How an attempt ended; `retryAfterMs` is the wait that a 503 states. */
@@ -62,7 +62,7 @@ const BACKOFF_CAP_MS = 10_000;
  * @returns undefined if the result is final
  */
 export function retryDelayMs(
-  request: Pick<HttpRequest, 'safe'>,
+  request: Pick<HttpRequest, 'isSafe'>,
   { result, retryAfterMs }: Attempt,
   attempts: { readonly made: number; readonly allowed: number; readonly maxWaitMs: number },
   random: number,
@@ -70,12 +70,12 @@ export function retryDelayMs(
   const { made, allowed, maxWaitMs } = attempts;
   if (made >= allowed) return undefined;
   if (result instanceof TransportError) {
-    if ((!request.safe && result.requestSent) || NOT_RETRIED.has(result.reason)) return undefined;
+    if ((!request.isSafe && result.requestSent) || NOT_RETRIED.has(result.reason)) return undefined;
     return Math.min(maxWaitMs, pauseAfter(made, random, undefined));
   }
   // The service did not process the request; the ledger decides when to retry it.
   if (result.status === 429) return 0;
-  if (!request.safe || !statusTraits(result.status).retry) return undefined;
+  if (!request.isSafe || !statusTraits(result.status).retry) return undefined;
   const pauseMs = pauseAfter(made, random, retryAfterMs);
   return pauseMs > maxWaitMs ? undefined : pauseMs;
 }

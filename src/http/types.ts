@@ -11,7 +11,7 @@ export interface HttpRequest {
   readonly path: string;
   readonly body?: string | Uint8Array | undefined;
   /** True for GET, HEAD and OPTIONS, which may be retried after any failure (RFC 9110, 9.2.1). */
-  readonly safe: boolean;
+  readonly isSafe: boolean;
   /** Aborts this request and its waits, even a create that was sent. */
   readonly signal?: AbortSignal | undefined;
   /** Ends the waits of this request; a request that was sent continues. */

@@ -5,8 +5,8 @@ import { decodeServiceError, responseError } from '../../src/http/response-error
 import type { HttpRequest, HttpResponse, TransportErrorReason } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 
-const read: HttpRequest = { method: 'GET', path: '/categories', safe: true };
-const write: HttpRequest = { method: 'POST', path: '/categories', body: '{}', safe: false };
+const read: HttpRequest = { method: 'GET', path: '/categories', isSafe: true };
+const write: HttpRequest = { method: 'POST', path: '/categories', body: '{}', isSafe: false };
 const response = (status: number, body = '', headers: HttpResponse['headers'] = {}): HttpResponse => ({
   status,
   headers,

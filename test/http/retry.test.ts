@@ -14,8 +14,8 @@ const failure = (reason: TransportErrorReason, requestSent: boolean): Attempt =>
   result: new TransportError(reason, requestSent, ''),
   retryAfterMs: undefined,
 });
-const isRetried = (safe: boolean, outcome: Attempt): boolean =>
-  retryDelayMs({ safe }, outcome, attempts, 0.5) !== undefined;
+const isRetried = (isSafe: boolean, outcome: Attempt): boolean =>
+  retryDelayMs({ isSafe }, outcome, attempts, 0.5) !== undefined;
 
 const rows = (cases: readonly Attempt[], read: boolean, create: boolean) =>
   cases.map((attempt): [Attempt, boolean, boolean] => [attempt, read, create]);
@@ -37,7 +37,7 @@ test.each([
 test('the backoff of a read doubles, up to ten seconds, and jitter only lengthens it', () => {
   const pauses = (random: number): unknown[] =>
     [1, 2, 3, 4, 5, 6, 7].map((made) =>
-      retryDelayMs({ safe: true }, response(500), { ...attempts, allowed: 99, made }, random),
+      retryDelayMs({ isSafe: true }, response(500), { ...attempts, allowed: 99, made }, random),
     );
   expect(pauses(0.999999)).toEqual([375, 750, 1500, 3000, 6000, 12_000, 12_500]);
   expect(pauses(0)).toEqual([300, 600, 1200, 2400, 4800, 9600, 10_000]);
@@ -45,9 +45,9 @@ test('the backoff of a read doubles, up to ten seconds, and jitter only lengthen
 
 test('the Retry-After of a 503 is never shortened, and a Retry-After beyond --max-wait ends the attempts', () => {
   for (const random of [0, 0.5, 0.99]) {
-    expect(retryDelayMs({ safe: true }, response(503, 4000), attempts, random)).toBeGreaterThanOrEqual(4000);
+    expect(retryDelayMs({ isSafe: true }, response(503, 4000), attempts, random)).toBeGreaterThanOrEqual(4000);
   }
-  expect(retryDelayMs({ safe: true }, response(503, 120_001), attempts, 0)).toBeUndefined();
+  expect(retryDelayMs({ isSafe: true }, response(503, 120_001), attempts, 0)).toBeUndefined();
 });
 
 test('a 400, 409, 413 or 422 rejects the values of one create, and any other 4xx every create', () => {

@@ -8,8 +8,8 @@ import type { HttpRequest, HttpResponse, Transport } from '../../src/http/types.
 import { startHttpFake } from '../support/http-fake.ts';
 import { response, startTcpServer } from '../support/raw-server.ts';
 
-const GET: HttpRequest = { method: 'GET', path: '/categories', safe: true };
-const POST: HttpRequest = { method: 'POST', path: '/categories', body: '{"name":"dog"}', safe: false };
+const GET: HttpRequest = { method: 'GET', path: '/categories', isSafe: true };
+const POST: HttpRequest = { method: 'POST', path: '/categories', body: '{"name":"dog"}', isSafe: false };
 const KEY = 'sk_test_0123456789';
 
 type Attempt = Partial<Parameters<Transport['send']>[1]>;

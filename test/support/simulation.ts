@@ -115,8 +115,8 @@ export async function simulate(options: Simulation) {
   };
   const senders = Array.from({ length: options.processes }, (_, index) => startClient(index));
   const request: HttpRequest = options.lose
-    ? { method: 'GET', path: '/categories', safe: true }
-    : { method: 'POST', path: '/categories', body: '{}', safe: false };
+    ? { method: 'GET', path: '/categories', isSafe: true }
+    : { method: 'POST', path: '/categories', body: '{}', isSafe: false };
   let started = options.processes;
   const sendBy = async (sender: HttpClient): Promise<unknown> => {
     if (options.startMs === undefined) return sender.send(request);

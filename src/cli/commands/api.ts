@@ -22,7 +22,7 @@ interface ApiOptions {
 }
 
 interface RawResponse {
-  readonly safe: boolean;
+  readonly isSafe: boolean;
   readonly response: HttpResponse;
   readonly include: boolean;
   /** The error for the status; undefined for a success. */
@@ -38,12 +38,12 @@ const callAction: Action<ApiOptions, RawResponse> = {
     const { status, headers } = response;
     for (const notice of deprecationNotices(request.method, request.path, headers)) await session.warn(notice);
     const failure = status < 200 || status > 299 ? rawResponseError(request, response) : undefined;
-    return { safe: request.safe, response, include: options.include === true, failure };
+    return { isSafe: request.isSafe, response, include: options.include === true, failure };
   },
   view: {
     failure: ({ failure }) => failure,
-    change: ({ safe, response }) =>
-      safe ? undefined : `the request was sent; the response has status ${response.status}`,
+    change: ({ isSafe, response }) =>
+      isSafe ? undefined : `the request was sent; the response has status ${response.status}`,
     json: ({ response: { status, headers, body }, include }) =>
       include ? { status, headers, body: jsonValue(body) } : jsonValue(body),
     bytes: (raw) => Buffer.concat([Buffer.from(head(raw)), raw.response.body]),
