@@ -182,7 +182,7 @@ class Body {
   }
 }
 
-// A header value that was sent twice counts once.
+// Joins the values of a repeated header; equal values count once.
 function joined(headers: IncomingHttpHeaders): HttpHeaders {
   const result: Record<string, string> = {};
   for (const [name, value = ''] of Object.entries(headers)) {

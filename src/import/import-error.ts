@@ -19,16 +19,17 @@ export interface Stop {
 /** The effect of a failed create on its row, and whether it ends the run because other rows would fail too. */
 export function classifyError(error: unknown): {
   /** `slow`: the service may still process the request; `aborted`: this run stopped waiting for the response. */
-  readonly means: 'rejected' | 'unsent' | 'lost' | 'slow' | 'aborted';
+  readonly outcome: 'rejected' | 'unsent' | 'lost' | 'slow' | 'aborted';
   readonly isFatal: boolean;
 } {
-  if (!(error instanceof PetstoreError)) return { means: 'lost', isFatal: true };
+  if (!(error instanceof PetstoreError)) return { outcome: 'lost', isFatal: true };
   const { kind, processed, status = 0 } = error;
-  if (kind === 'interrupted' && processed !== 'no') return { means: 'aborted', isFatal: true };
-  if (processed !== 'no') return { means: processed === 'late' ? 'slow' : 'lost', isFatal: kind !== 'unknown_outcome' };
+  if (kind === 'interrupted' && processed !== 'no') return { outcome: 'aborted', isFatal: true };
+  if (processed !== 'no')
+    return { outcome: processed === 'late' ? 'slow' : 'lost', isFatal: kind !== 'unknown_outcome' };
   // Other rejections, such as a 403 from a firewall, concern every row.
-  if (kind === 'rejected') return { means: 'rejected', isFatal: !statusTraits(status).rowSpecific };
-  return { means: 'unsent', isFatal: true };
+  if (kind === 'rejected') return { outcome: 'rejected', isFatal: !statusTraits(status).rowSpecific };
+  return { outcome: 'unsent', isFatal: true };
 }
 
 /** @param isCreated whether this run created the categories; if not, an earlier list showed them */

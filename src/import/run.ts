@@ -153,13 +153,13 @@ class Run implements RunResult {
       const category = await categories.create(entry.row, () => lock.assertHeld(), this.#stopped.signal);
       return this.#acceptCreated(entry, category);
     } catch (error) {
-      const { means, isFatal } = classifyError(error);
+      const { outcome, isFatal } = classifyError(error);
       if (isFatal) this.end(error);
       // If another client creates a row that was not sent, the row counts as existing.
-      if (means === 'unsent') entry.sent--;
-      if (means === 'rejected') this.results.set(entry, { state: 'failed', error: toPetstoreError(error) });
-      if (means === 'rejected' || means === 'unsent') return true;
-      const drainMs = { lost: LOST_MS, slow: Math.max(LOST_MS, timeoutMs), aborted: DRAIN_MS }[means];
+      if (outcome === 'unsent') entry.sent--;
+      if (outcome === 'rejected') this.results.set(entry, { state: 'failed', error: toPetstoreError(error) });
+      if (outcome === 'rejected' || outcome === 'unsent') return true;
+      const drainMs = { lost: LOST_MS, slow: Math.max(LOST_MS, timeoutMs), aborted: DRAIN_MS }[outcome];
       return this.#doubt(entry, drainMs, error instanceof PetstoreError ? error.details.problem : undefined);
     }
   }

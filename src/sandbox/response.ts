@@ -61,7 +61,7 @@ export function retryAfterHeader(format: RetryAfterFormat, until: number, now: n
   return { 'Retry-After': new Date(Math.ceil(until / 1000) * 1000).toUTCString() };
 }
 
-// Neither JSON nor UTF-8.
+// The body of a garbage fault is neither JSON nor UTF-8.
 const GARBAGE = Buffer.from('<\u0000\u001b[31mthis is not JSON\u00ff>', 'latin1');
 
 /** Resolves when the response was sent or the connection has ended. */

@@ -94,10 +94,10 @@ test.each<[ErrorKind, object, string, boolean]>([
   ['unknown_outcome', { status: 500 }, 'lost', false],
   ['unknown_outcome', { processed: 'late' }, 'slow', false],
   ['internal', {}, 'lost', true],
-])('an error of kind %s with %j leaves its row "%s" and stops the import: %s', (kind, facts, means, isFatal) => {
-  expect(classifyError(stopped(kind, facts))).toEqual({ means, isFatal });
+])('an error of kind %s with %j leaves its row "%s" and stops the import: %s', (kind, facts, outcome, isFatal) => {
+  expect(classifyError(stopped(kind, facts))).toEqual({ outcome, isFatal });
 });
 
 test('an error that is not a PetstoreError leaves its row "lost" and stops the import', () => {
-  expect(classifyError(new TypeError('x'))).toEqual({ means: 'lost', isFatal: true });
+  expect(classifyError(new TypeError('x'))).toEqual({ outcome: 'lost', isFatal: true });
 });
