@@ -66,7 +66,7 @@ export function openConfStore(dir: string) {
  * @throws PetstoreError `storage` for a file owned by another user, whose key command would run as this user
  */
 function isUsable(path: string): boolean {
-  const stats = fs.statSync(path, { throwIfNoEntry: false });
+  const stats = statIfAny(path);
   if (!stats) return false;
   // Opening a FIFO would block.
   if (!stats.isFile()) throw damagedFileError(path, 'is not a regular file');
@@ -82,6 +82,16 @@ function isUsable(path: string): boolean {
     if ((error as NodeJS.ErrnoException).code !== 'EROFS') throw error;
   }
   return true;
+}
+
+// `throwIfNoEntry: false` would also ignore a file in place of the directory, with Node 22 and newer.
+function statIfAny(path: string): fs.Stats | undefined {
+  try {
+    return fs.statSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 // On a full disk, conf would replace the file with the part that it could write.
