@@ -1,4 +1,4 @@
-// Measures the time of whole processes against bare Node.js scripts: medians of interleaved runs.
+// Measures the wall time and the user time of whole processes against bare Node.js scripts: medians of interleaved runs.
 import { execFileSync, fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -8,7 +8,8 @@ import { tempDir } from '../test/support/temp-dir.ts';
 import { BIN, median, nodePath, say } from './report.ts';
 
 const VERSION = "console.log('1.0.0');\n";
-const LIST = `import http from 'node:http';
+// CommonJS, because an import of node:http also loads WebSocket, which takes Node 24 another 20 ms.
+const LIST = `const http = require('node:http');
 http.get(process.env.PETSTORE_BASE_URL + '/categories', { headers: { authorization: 'Bearer ' + process.env.PETSTORE_API_KEY } }, (reply) => {
   const chunks = [];
   reply.on('data', (chunk) => chunks.push(chunk));
@@ -37,14 +38,17 @@ export async function run(args: readonly string[]): Promise<void> {
   const programs = [BIN, ...(values.base ? [values.base] : [])];
   const lists = ['json', 'ndjson', 'csv', 'tsv', 'table'].map((format) => `categories list -q --format ${format}`);
   const groups: readonly Group[] = [
-    { title: 'version', script: VERSION, rows: 10, runs, commands: ['--version', '--help'] },
+    { title: 'version', script: VERSION, rows: 10, runs, commands: ['--version', 'completion bash', '--help'] },
     { title: '10 rows', script: LIST, rows: 10, runs, commands: ['categories list --json', 'categories list'] },
     { title: `${rows} rows`, script: LIST, rows, runs: Math.ceil(runs / 4), commands: lists },
   ];
   const server = fork('bench/fast-server.mjs');
   const [origin] = (await once(server, 'message')) as [string];
-  say('| Node | work | ms | ratio to the script | ms before | ratio before |');
-  say('| --- | --- | ---: | ---: | ---: | ---: |');
+  const columns = programs.flatMap((_, index) =>
+    ['ms', 'ratio', 'user ms', 'ratio'].map((name) => `${name}${index > 0 ? ' before' : ''}`),
+  );
+  say(`| Node | work | ${columns.join(' | ')} |`);
+  say(`| --- | --- | ${columns.map(() => '---:').join(' | ')} |`);
   for (const given of values.node ?? [process.execPath]) {
     const node = /^[\d.]+$/.test(given) ? nodePath(given) : given;
     const version = execFileSync(node, ['--version']).toString().trim();
@@ -57,7 +61,7 @@ export async function run(args: readonly string[]): Promise<void> {
 
 function measure(node: string, group: Group, programs: readonly string[], origin: string): string[] {
   const dir = tempDir();
-  const script = join(dir, 'script.mjs');
+  const script = join(dir, 'script.cjs');
   writeFileSync(script, group.script);
   const env = {
     ...{ PATH: process.env['PATH'] ?? '', HOME: dir, PETSTORE_API_KEY: 'k_0123456789abcdef' },
@@ -66,21 +70,26 @@ function measure(node: string, group: Group, programs: readonly string[], origin
   const contestants = [
     [script],
     ...group.commands.flatMap((words) => programs.map((program) => [program, ...words.split(' ')])),
-  ].map((command) => ({ command, times: [] as number[] }));
+  ].map((command) => ({ command, wall: [] as number[], user: [] as number[] }));
   // The first round fills the caches and does not count.
   for (let round = 0; round <= group.runs; round++) {
-    for (const { command, times } of contestants) {
+    for (const { command, wall, user } of contestants) {
       const since = performance.now();
       const stdio = ['ignore', 'pipe', 'pipe'] as const;
-      const { status, stderr } = spawnSync(node, command, { env, stdio: [...stdio], maxBuffer: 2 ** 30 });
+      const timed = ['-c', 'TIMEFORMAT=%U; time "$@"', 'bash', node, ...command];
+      const { status, stderr } = spawnSync('bash', timed, { env, stdio: [...stdio], maxBuffer: 2 ** 30 });
       if (status !== 0) throw new Error(`${command.join(' ')} ended with ${status}: ${stderr}`);
-      if (round > 0) times.push(performance.now() - since);
+      if (round === 0) continue;
+      wall.push(performance.now() - since);
+      user.push(1000 * Number(stderr.toString().trim().split('\n').at(-1)));
     }
   }
-  const [bare = Number.NaN, ...medians] = contestants.map(({ times }) => median(times));
-  const figures = (ms: number): string => `${ms.toFixed(0)} | ${(ms / bare).toFixed(2)}`;
+  const medians = contestants.map(({ wall, user }) => [median(wall), median(user)] as const);
+  const [bare, ...rest] = medians;
+  const figures = (times: readonly number[] = []): string =>
+    times.map((ms, index) => `${ms.toFixed(0)} | ${(ms / (bare?.[index] ?? Number.NaN)).toFixed(2)}`).join(' | ');
   const perCommand = group.commands.map((words, index) => {
-    const own = medians.slice(index * programs.length, (index + 1) * programs.length);
+    const own = rest.slice(index * programs.length, (index + 1) * programs.length);
     return [words, ...own.map(figures)].join(' | ');
   });
   return [`script | ${figures(bare)}`, ...perCommand];
