@@ -121,7 +121,7 @@ async function fixedText(args: readonly string[]): Promise<string | undefined> {
   const [word = '', shell = ''] = args;
   if (args.length === 1 && /^(?:--version|-V)$/.test(word)) return `${VERSION}\n`;
   if (args.length !== 2 || word !== 'completion') return undefined;
-  return (await import('./cli/completion-scripts.ts')).SCRIPTS.get(shell);
+  return (await import('./cli/commands/completion-scripts.ts')).SCRIPTS.get(shell);
 }
 
 async function perform(context: Context): Promise<number> {

@@ -26,7 +26,7 @@ const MARKERS = {
   conf: 'clearInvalidConfig',
   ora: 'There is no built-in spinner named',
   iovalkey: 'enableOfflineQueue',
-  'csv-stringify': 'quoted_match',
+  'csv-stringify': 'escape_formulas',
   'the sandbox': 'key_banned',
 };
 

@@ -12,7 +12,7 @@ const SHELLS = ['bash', 'zsh', 'fish', 'powershell'];
 
 const scriptAction: Action<object, { readonly shell: string; readonly script: string }> = {
   async run(_session, _options, shell = '') {
-    const { SCRIPTS } = await import('../completion-scripts.ts');
+    const { SCRIPTS } = await import('./completion-scripts.ts');
     const script = SCRIPTS.get(shell);
     if (!script) throw invalidValueError(shell, 'SHELL', `use ${formatChoices(SHELLS)}`);
     return { shell, script };
