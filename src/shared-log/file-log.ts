@@ -8,7 +8,7 @@ import type { Clock } from '../clock.ts';
 import { systemClock } from '../clock.ts';
 import type { PetstoreError } from '../errors.ts';
 import type { Line } from './framing.ts';
-import { OLD_SNAPSHOT_ID, parseLine, recordFrame, SEAL_FRAME, snapshotFrame } from './framing.ts';
+import { parseLine, recordFrame, SEAL_FRAME, snapshotFrame } from './framing.ts';
 import type { Log, LogFormat } from './log.ts';
 import type { Segment, SegmentsOptions } from './segments.ts';
 import { Segments, ShortWriteError } from './segments.ts';
@@ -167,7 +167,8 @@ export class FileLog<State, Result = void> implements Log<State> {
       }
       if (line?.is === 'damaged') this.#reportDamage();
       if (line?.is === 'snapshot') this.#restore(line);
-      if (line?.is === 'record' && this.#counts(line.id)) {
+      // A record before the snapshot is void.
+      if (line?.is === 'record' && progress.phase === 'open') {
         const result = this.#apply(line.record);
         if (line.id === id) own = { result };
       }
@@ -181,12 +182,6 @@ export class FileLog<State, Result = void> implements Log<State> {
     this.#start();
     this.#progress.snapshotSize = size;
     for (const record of records) this.#apply(record);
-  }
-
-  // A record before the snapshot is void.
-  #counts(id: string): boolean {
-    if (this.#progress.phase === 'empty' && id === OLD_SNAPSHOT_ID) this.#start();
-    return this.#progress.phase === 'open';
   }
 
   #start(): void {

@@ -20,10 +20,8 @@ const GUARD = '~';
 // Ends every line but the guard; a line without it is torn.
 const SUFFIX = ' .';
 const SNAPSHOT_ID = '#snapshot';
-/** The ID of the records with which version 1.0 began a segment, instead of a snapshot. */
-export const OLD_SNAPSHOT_ID = '0';
-/** A file of a log begins with one of these texts. */
-export const FILE_STARTS: readonly string[] = [`${GUARD}\n`, `${GUARD}${GUARD}`, `${OLD_SNAPSHOT_ID} `];
+/** A file of a log begins with one of these texts: the first write may have been torn after one byte. */
+export const FILE_STARTS: readonly string[] = [`${GUARD}\n`, `${GUARD}${GUARD}`];
 
 /** @param record a single line */
 export function withChecksum(record: string): string {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { CHECK_EVERY_MS, FileLog } from '../../src/shared-log/file-log.ts';
-import { recordFrame, SEAL_FRAME, snapshotFrame, withChecksum } from '../../src/shared-log/framing.ts';
+import { recordFrame, SEAL_FRAME, snapshotFrame } from '../../src/shared-log/framing.ts';
 import type { LogFormat } from '../../src/shared-log/log.ts';
 import type { LogFs } from '../../src/shared-log/segments.ts';
 import { ShortWriteError } from '../../src/shared-log/segments.ts';
@@ -236,15 +236,6 @@ test('a segment whose state is lost is an error, not an endless loop', () => {
   const dir = tempDir();
   fs.writeFileSync(join(dir, 'led.2.log'), '');
   expect(() => open(dir)).toThrow('led.2.log cannot be rotated');
-});
-
-test('a log that version 1.0 rotated keeps its state', () => {
-  const dir = tempDir();
-  const lines = ['one', 'two'].map((record) => `0 ${withChecksum(record)} .\n`);
-  fs.writeFileSync(join(dir, 'led.3.log'), lines.join(''));
-  const log = open(dir, 1, { strict: true });
-  expect(log.append('three')).toBe(3);
-  for (const each of [log, open(dir)]) expect(each.refresh()).toEqual(['one', 'two', 'three']);
 });
 
 test('a log whose first write was torn after one byte can be used, even if it is strict', () => {
