@@ -8,7 +8,7 @@ import { mkdirAndPrune, RETENTION_MS } from '../settings/mkdirp.ts';
 import { FileLog } from '../shared-log/file-log.ts';
 import type { Log } from '../shared-log/log.ts';
 import type { ProcessRef } from '../shared-log/process-liveness.ts';
-import { currentProcess, livenessOf, livenessOnServer } from '../shared-log/process-liveness.ts';
+import { currentProcess, livenessOf } from '../shared-log/process-liveness.ts';
 import type { StateServer } from '../shared-log/state-server.ts';
 import { importError } from './import-error.ts';
 import type { FetchListOptions, Pause } from './list.ts';
@@ -103,7 +103,7 @@ export async function openLock(identity: string, place: LockPlace, clock: Clock)
   const limits = { ttlMs: RETENTION_MS, rotateAt: ROTATE_AT_RECORDS, freshMs: CONFIRMED_WITHIN_MS };
   const log = new StreamLog(lockFormat, { server, key, clock, ...limits });
   const toError = (error: unknown): unknown => server.toPetstoreError(error);
-  return new Lock(log, clock, { process: own.process, livenessOf: livenessOnServer, isOnServer: true, toError });
+  return new Lock(log, clock, { ...own, isOnServer: true, toError });
 }
 
 function openFileLock(dir: string, hash: string, clock: Clock, own: LockContext): Lock {

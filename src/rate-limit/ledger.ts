@@ -174,8 +174,9 @@ export class Ledger {
 
   // Otherwise, other processes would wait 5 s for them; whether a process on another host is dead is unknown.
   #closeDeadTickets(): void {
+    const isOnServer = this.#log.place.stateServer !== null;
     for (const { id, holder } of this.#state.tickets)
-      if (this.#liveness.livenessOf(holder) === 'dead') this.release(id, 'lost');
+      if (this.#liveness.livenessOf(holder, isOnServer) === 'dead') this.release(id, 'lost');
   }
 }
 

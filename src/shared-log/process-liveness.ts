@@ -15,21 +15,21 @@ export type Liveness = 'alive' | 'dead' | 'unknown';
 const NONE = '-';
 let observer: ReturnType<typeof observeProcesses> | undefined;
 
+export const currentProcess = (): ProcessRef => ownObserver().self;
+
+/**
+ * Returns whether a process is running; `unknown` if it ran on another host, or its pid may have been reused.
+ * @param isOnServer whether its record is on a server: on macOS and Windows, which report no boot id, it is then `unknown`,
+ *   because another machine may have the same host name
+ */
+export function livenessOf(ref: ProcessRef, isOnServer: boolean): Liveness {
+  return ownObserver().livenessOf(ref, isOnServer);
+}
+
 function ownObserver() {
   observer ??= observeProcesses(nodeFs);
   return observer;
 }
-
-export const currentProcess = (): ProcessRef => ownObserver().self;
-
-/** Returns whether a process is running; `unknown` if it ran on another host, or its pid may have been reused. */
-export const livenessOf = (ref: ProcessRef): Liveness => ownObserver().livenessOf(ref);
-
-/**
- * As `livenessOf`, for a process in a log on a server: `unknown` on macOS and Windows, which report no boot id, because
- * another machine may have the same host name.
- */
-export const livenessOnServer = (ref: ProcessRef): Liveness => ownObserver().livenessOnServer(ref);
 
 /** Reads once what does not change, since a ledger asks for every ticket. */
 export function observeProcesses({ readFileSync, readlinkSync }: Pick<typeof nodeFs, 'readFileSync' | 'readlinkSync'>) {
@@ -46,8 +46,8 @@ export function observeProcesses({ readFileSync, readlinkSync }: Pick<typeof nod
   const host = [hostname(), namespace, boot].join(' ');
   const self: ProcessRef = { pid: process.pid, start: startOf('self') ?? '', host };
 
-  const livenessOf = (ref: ProcessRef): Liveness => {
-    if (ref.host !== host) return 'unknown';
+  const livenessOf = (ref: ProcessRef, isOnServer: boolean): Liveness => {
+    if (ref.host !== host || (isOnServer && boot === NONE)) return 'unknown';
     if (ref.start !== '' && seesOwnNamespace) {
       const startNow = ref.pid === self.pid ? self.start : startOf(ref.pid);
       return startNow === ref.start ? 'alive' : 'dead';
@@ -59,8 +59,7 @@ export function observeProcesses({ readFileSync, readlinkSync }: Pick<typeof nod
     }
     return 'unknown';
   };
-  const livenessOnServer = (ref: ProcessRef): Liveness => (boot === NONE ? 'unknown' : livenessOf(ref));
-  return { self, livenessOf, livenessOnServer };
+  return { self, livenessOf };
 }
 
 function tryRead(read: () => string): string {

@@ -9,9 +9,12 @@ import type { KeyState } from '../../src/rate-limit/key-state.ts';
 import { initialState } from '../../src/rate-limit/key-state.ts';
 import type { LedgerPlace } from '../../src/rate-limit/ledger.ts';
 import { Ledger } from '../../src/rate-limit/ledger.ts';
+import { ledgerFormat } from '../../src/rate-limit/ledger-format.ts';
 import type { RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
 import type { MachineOptions } from '../../src/rate-limit/machine-ledger.ts';
 import { ledgerName, openMachineLedger } from '../../src/rate-limit/machine-ledger.ts';
+import { MemoryLog } from '../../src/shared-log/log.ts';
+import { observeProcesses } from '../../src/shared-log/process-liveness.ts';
 import type { LogFs } from '../../src/shared-log/segments.ts';
 import { hasModes } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
@@ -194,6 +197,24 @@ test('a waiting process closes the tickets of processes that are certainly dead'
   const [elsewhere, here] = [seeing('unknown'), seeing('dead')];
   for (const ledger of [elsewhere, elsewhere, here]) expect(await ledger.acquire(30_000)).toMatchObject(PENDING);
   await take(here);
+});
+
+test.each([
+  ['stays open on a server', 'server', 1],
+  ['is closed in a file', null, 0],
+])('without a boot id, the ticket of a process that seems to be dead %s', async (_how, stateServer, inFlight) => {
+  const none = (): never => {
+    throw new Error('ENOENT');
+  };
+  const { self, livenessOf } = observeProcesses({ readFileSync: none, readlinkSync: none });
+  const log = new MemoryLog(ledgerFormat);
+  const place: LedgerPlace = { mayRecover: true, shared: true, stateServer, open: () => log, warningOf: String };
+  const open = (pid: number): Ledger =>
+    new Ledger({ places: [place], clock: new FakeClock(START), liveness: { self: { ...self, pid }, livenessOf } });
+  await take(open(2 ** 22 + 1));
+  const ledger = open(self.pid);
+  expect(await ledger.acquire(30_000)).toMatchObject(PENDING);
+  expect(ledger.quota().inFlight).toBe(inFlight);
 });
 
 test('a block that a server loses while its record is on its way is written again', () => {

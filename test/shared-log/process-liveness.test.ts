@@ -9,15 +9,15 @@ import { compile } from '../support/compile.ts';
 const canUnshare = process.platform === 'linux' && process.getuid?.() === 0;
 
 test('a process is dead if its pid is unused or belongs to a process that started at another time', () => {
-  expect(livenessOf(currentProcess())).not.toBe('dead');
-  if (currentProcess().start !== '') expect(livenessOf({ ...currentProcess(), start: '1' })).toBe('dead');
-  expect(livenessOf({ ...currentProcess(), start: '', pid: 2 ** 22 + 1 })).toBe('dead');
+  expect(livenessOf(currentProcess(), false)).not.toBe('dead');
+  if (currentProcess().start !== '') expect(livenessOf({ ...currentProcess(), start: '1' }, false)).toBe('dead');
+  expect(livenessOf({ ...currentProcess(), start: '', pid: 2 ** 22 + 1 }, false)).toBe('dead');
 });
 
 test('the liveness of a process on another host, or of another boot or pid namespace, is unknown', () => {
   const [host, namespace, boot] = currentProcess().host.split(' ');
   for (const other of [`elsewhere ${namespace} ${boot}`, `${host} pid:[1] ${boot}`, `${host} ${namespace} later`]) {
-    expect(livenessOf({ ...currentProcess(), host: other })).toBe('unknown');
+    expect(livenessOf({ ...currentProcess(), host: other }, false)).toBe('unknown');
   }
 });
 
@@ -29,9 +29,9 @@ test.runIf(process.platform === 'linux')(
     const observer = observeProcesses({ readFileSync: readFile, readlinkSync: readlink });
     const reads = (): number => [readFile, readlink].reduce((sum, each) => sum + vi.mocked(each).mock.calls.length, 0);
     const atStart = reads();
-    for (let tickets = 0; tickets < 64; tickets++) expect(observer.livenessOf(observer.self)).toBe('alive');
+    for (let tickets = 0; tickets < 64; tickets++) expect(observer.livenessOf(observer.self, false)).toBe('alive');
     expect(reads()).toBe(atStart);
-    expect(observer.livenessOf({ ...observer.self, pid: process.ppid })).toBe('dead');
+    expect(observer.livenessOf({ ...observer.self, pid: process.ppid }, false)).toBe('dead');
     expect(reads()).toBe(atStart + 1);
   },
 );
@@ -46,11 +46,11 @@ test('without a boot id, as on macOS and Windows, a process in a log on a server
       path === '/proc/self/ns/pid' ? 'pid:[4026531836]' : none()) as typeof fs.readlinkSync,
   });
   const dead = { ...withoutBoot.self, pid: 2 ** 22 + 1 };
-  expect(withoutBoot.livenessOf(dead)).toBe('dead');
-  expect(withoutBoot.livenessOnServer(dead)).toBe('unknown');
+  expect(withoutBoot.livenessOf(dead, false)).toBe('dead');
+  expect(withoutBoot.livenessOf(dead, true)).toBe('unknown');
   const observer = observeProcesses(fs);
   const hasBoot = !observer.self.host.endsWith('-');
-  expect(observer.livenessOnServer({ ...observer.self, pid: 2 ** 22 + 1 })).toBe(hasBoot ? 'dead' : 'unknown');
+  expect(observer.livenessOf({ ...observer.self, pid: 2 ** 22 + 1 }, true)).toBe(hasBoot ? 'dead' : 'unknown');
 });
 
 test.runIf(canUnshare)('a process in a pid namespace does not use the pids of an outer /proc', () => {
@@ -59,7 +59,7 @@ test.runIf(canUnshare)('a process in a pid namespace does not use the pids of an
     const { currentProcess, livenessOf } = await import(${module});
     const self = currentProcess();
     // The outer /proc shows another process with pid 1, which says nothing about this one.
-    console.log(JSON.stringify([self.pid, livenessOf(self), livenessOf({ ...self, pid: 4000000 })]));`;
+    console.log(JSON.stringify([self.pid, livenessOf(self, false), livenessOf({ ...self, pid: 4000000 }, false)]));`;
   const args = ['--pid', '--fork', process.execPath, '--input-type=module', '-e', script];
   expect(JSON.parse(execFileSync('unshare', args).toString())).toEqual([1, 'unknown', 'dead']);
 });
@@ -71,6 +71,6 @@ test.runIf(process.platform === 'linux')('a zombie process counts as dead', asyn
   const pid = Number(line.toString());
   const stat = (): string[] => fs.readFileSync(`/proc/${pid}/stat`, 'latin1').split(' ');
   while (stat()[2] !== 'Z') await new Promise((resolve) => setTimeout(resolve, 10));
-  expect(livenessOf({ ...currentProcess(), pid, start: stat()[21] ?? '' })).toBe('dead');
+  expect(livenessOf({ ...currentProcess(), pid, start: stat()[21] ?? '' }, false)).toBe('dead');
   parent.kill();
 });

@@ -9,10 +9,8 @@ export function currentProcess(): ProcessRef {
   return { pid, start: '1', host };
 }
 
+// Hosts of the world have different names, so a server makes no difference.
 export function livenessOf({ pid, host }: ProcessRef): 'alive' | 'dead' | 'unknown' {
   if (host !== callingProcess().host) return 'unknown';
   return surroundings().processes.some((one) => one.pid === pid && !one.dead) ? 'alive' : 'dead';
 }
-
-// Hosts of the world have different names.
-export const livenessOnServer = livenessOf;
