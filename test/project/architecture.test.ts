@@ -13,12 +13,11 @@ const LAYERS = `main.ts
 cli/program.ts
 cli/commands
 cli/usage-error.ts
-cli/unknown-name.ts
 cli/command.ts
 cli/session.ts
 cli/report-error.ts cli/progress.ts
 cli/profiles cli/rows cli/output
-cli/hints.ts cli/global-options.ts cli/context.ts cli/reference.ts cli/shell-quote.ts
+cli/hints.ts cli/global-options.ts cli/context.ts cli/reference.ts cli/shell-quote.ts cli/completion-scripts.ts
 client.ts
 import
 service.ts

@@ -9,7 +9,7 @@ import type { TypedOptions } from '../global-options.ts';
 import { wantsJson } from '../global-options.ts';
 import { loadStyle } from '../output/render.ts';
 import { ENVIRONMENT, EXIT_CODES, GLOBAL_OPTIONS, HELP_TOPICS } from '../reference.ts';
-import { unknownTopicError } from '../unknown-name.ts';
+import { unknownTopicError } from '../usage-error.ts';
 
 const TOPIC_HEADINGS = { exitCodes: 'Exit codes:', environment: 'Environment variables:' };
 const SUCCESS = { code: 0, meaning: 'success' };
