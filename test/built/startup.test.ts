@@ -24,6 +24,7 @@ const MARKERS = {
   commander: 'copyInheritedSettings',
   undici: 'UND_ERR_CONNECT_TIMEOUT',
   conf: 'clearInvalidConfig',
+  'cli-table3': 'wrapOnWordBoundary',
   ora: 'There is no built-in spinner named',
   iovalkey: 'enableOfflineQueue',
   'csv-stringify': 'escape_formulas',

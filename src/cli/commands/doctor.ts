@@ -26,6 +26,7 @@ const rowView: View<Check> = {
     if (check.id === 'petstore') yield headings;
     yield* row;
   },
+  tables: true,
 };
 
 const doctorAction: Action<object, readonly Check[]> = {

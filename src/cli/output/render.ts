@@ -67,13 +67,13 @@ async function loadText<Data>(
   color: boolean,
 ): Promise<Renderer<Data>> {
   const style = await loadStyle(stdout, env, color);
-  const { formatTable } = await import('./table.ts');
+  const table = view.tables && (await import('./table.ts')).formatTable;
   // The width is unknown if the terminal reports 0 columns.
   const columns = stdout.columns || undefined;
-  const table: TextContext['table'] = (fields, rows) => formatTable(fields, rows, { columns, style });
+  const layOut: TextContext['table'] = (fields, rows) => table?.(fields, rows, { columns, style }) ?? [];
   return (data) => {
     if (view.bytes && !stdout.isTTY) return [view.bytes(data)];
-    return view.text(data, { style, now: clock.now(), table });
+    return view.text(data, { style, now: clock.now(), table: layOut });
   };
 }
 

@@ -1,15 +1,20 @@
-// Tables: aligned by the width of text on a terminal, and shortened to fit one.
+// Tables: on a terminal, made with cli-table3 and the version of string-width that it uses; rows are laid out in pages.
+import CliTable from 'cli-table3';
 import stringWidth from 'string-width';
 import { escapeControls } from '../../text/escape.ts';
 import type { Column, Style } from './view.ts';
 
 const GAP_CELLS = 2;
-/** Rows per write: a single write of a whole table would take much memory. */
+/** cli-table3's time grows with the square of a table's rows. */
 const PAGE_ROWS = 100;
 /** Without a terminal, wider cells do not widen their column: one long name would pad all rows. */
 const PADDED_CELLS = 40;
+const BORDERS = ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'];
+const NO_BORDERS = Object.fromEntries(
+  [...BORDERS, 'left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'].map((name) => [name, '']),
+);
 
-type Alignment = 'left' | 'right';
+type LayOut = (rows: readonly string[][], widths: readonly number[], alignments: ('left' | 'right')[]) => string;
 
 /**
  * Lays out rows under headings, two spaces between columns.
@@ -32,6 +37,7 @@ export function* formatTable<Row>(
   // Right-aligned columns hold numbers, which must keep every digit.
   const numeric = alignments.map((align) => align === 'right');
   const widths = available === undefined ? natural : fitWidths(natural, available, numeric);
+  const layOut = available === undefined ? padded : fitted;
   const cell = (row: Row, column: Column<Row>, at: number): string => {
     const content = text(row, column);
     const shorten = column.wrap ? wrap : cut;
@@ -46,8 +52,21 @@ export function* formatTable<Row>(
   }
 }
 
-// A cell that is wider than its column moves only the rest of its own line.
-function layOut(rows: readonly string[][], widths: readonly number[], alignments: readonly Alignment[]): string {
+// On a terminal, cells already fit: cli-table3 counts UTF-16 units and would lose part of wrapped text.
+const fitted: LayOut = (rows, widths, colAligns) => {
+  const made = new CliTable({
+    chars: { ...NO_BORDERS, middle: ' ' },
+    style: { 'padding-left': 0, 'padding-right': 1, head: [], border: [], compact: true },
+    colWidths: widths.map((cells) => cells + 1),
+    colAligns,
+  });
+  made.push(...rows);
+  // The lookbehind keeps the expression linear in time.
+  return `${made.toString().replace(/(?<! ) +$/gm, '')}\n`;
+};
+
+// Elsewhere, a cell that is wider than its column moves only the rest of its own line.
+const padded: LayOut = (rows, widths, alignments) => {
   const pad = (text: string, at: number): string => {
     const space = ' '.repeat(Math.max(0, (widths[at] ?? 0) - stringWidth(text)));
     return alignments[at] === 'right' ? space + text : text + space;
@@ -58,7 +77,7 @@ function layOut(rows: readonly string[][], widths: readonly number[], alignments
     return Array.from({ length: height }, (_, line) => parts.map((part, at) => pad(part[line] ?? '', at)));
   });
   return lines.map((line) => `${line.join(' '.repeat(GAP_CELLS)).trimEnd()}\n`).join('');
-}
+};
 
 function cut(text: string, cells: number): string {
   if (width(text) <= cells) return text;

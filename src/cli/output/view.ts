@@ -20,7 +20,7 @@ export interface TextContext {
   readonly style: Style;
   /** Wall clock, epoch milliseconds. */
   readonly now: number;
-  /** Lays out a table for this stream. */
+  /** Lays out a table for this stream; only for views that declare `tables`. */
   readonly table: <Row>(columns: readonly Column<Row>[], rows: readonly Row[]) => Iterable<string>;
 }
 
@@ -35,6 +35,8 @@ export interface View<Data> {
   readonly records?: { columns(data: Data): readonly Column<never>[]; rows(data: Data): readonly unknown[] };
   /** Whether `text` shows the quota, so that no quota line follows. */
   readonly showsQuota?: true;
+  /** Whether `text` uses tables: their code is loaded only then. */
+  readonly tables?: true;
   /** Returns the error to report after the result, for the exit code. */
   failure?(data: Data): PetstoreError | undefined;
   /** Describes the change that was made, if any, for a message if the result cannot be printed. */

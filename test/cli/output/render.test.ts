@@ -14,6 +14,7 @@ interface Pet {
 
 const view: View<readonly Pet[]> = {
   text: (pets, { table }) => table([{ header: 'name', value: (pet: Pet) => pet.name }], pets),
+  tables: true,
   records: {
     columns: () => [
       { header: 'id', value: (pet: Pet) => String(pet.id) },

@@ -151,6 +151,7 @@ const statusAction: Action<object, readonly ListedProfile[]> = {
       const problems = relevant.flatMap(({ problem }) => problem?.message ?? []);
       if (problems.length > 0) yield `\n${problems.map((text) => `${capitalize(escapeControls(text))}\n`).join('')}`;
     },
+    tables: true,
   },
 };
 

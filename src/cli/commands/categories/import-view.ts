@@ -27,6 +27,7 @@ const SHOWN = 20;
 const LONGEST_CELL = 200;
 
 export const importView: View<ImportData> = {
+  tables: true,
   failure: (data) => ('document' in data ? data.failure : undefined),
   json: (data) => ('document' in data ? data.document : planJson(data)),
   change: (data) => ('document' in data ? countsOf(data.document) : undefined),

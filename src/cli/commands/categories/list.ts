@@ -33,6 +33,7 @@ export const COLUMNS: readonly Column<Category>[] = [
 export const listView: View<Listing> = {
   json: ({ categories }) => categories,
   text: ({ categories, columns }, { table }) => (categories.length === 0 ? [] : table(columns, categories)),
+  tables: true,
   records: { columns: ({ columns }) => columns, rows: ({ categories }) => categories },
 };
 
