@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { NewCategory } from '../api/types.ts';
 import type { Clock } from '../clock.ts';
 import { isSystemError, storageError, withDocument } from '../errors.ts';
-import { mkdirAndPrune, RETENTION_MS } from '../settings/mkdirp.ts';
+import { mkdirAndPrune, RETENTION_MS } from '../settings/paths.ts';
 import { FileLog } from '../shared-log/file-log.ts';
 import type { Log } from '../shared-log/log.ts';
 import type { ProcessRef } from '../shared-log/process-liveness.ts';

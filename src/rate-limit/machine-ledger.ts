@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { isSystemError, PetstoreError, systemReason } from '../errors.ts';
-import { mkdirAndPrune } from '../settings/mkdirp.ts';
+import { mkdirAndPrune } from '../settings/paths.ts';
 import { FileLog } from '../shared-log/file-log.ts';
 import type { Log } from '../shared-log/log.ts';
 import { MemoryLog } from '../shared-log/log.ts';

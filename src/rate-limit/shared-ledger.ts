@@ -1,5 +1,5 @@
 // The ledger of several machines: on the state server (docs/fleet.md), otherwise on this machine.
-import { RETENTION_MS } from '../settings/mkdirp.ts';
+import { RETENTION_MS } from '../settings/paths.ts';
 import type { StateServer } from '../shared-log/state-server.ts';
 import { StreamLog } from '../shared-log/stream-log.ts';
 import type { LedgerPlace } from './ledger.ts';

@@ -2,7 +2,7 @@
 import * as nodeFs from 'node:fs';
 import { join } from 'node:path';
 import { PetstoreError } from '../errors.ts';
-import { mkdirp } from '../settings/mkdirp.ts';
+import { mkdirp } from '../settings/paths.ts';
 import { escapeControls } from '../text/escape.ts';
 import { FILE_STARTS } from './framing.ts';
 

@@ -17,7 +17,7 @@ cli/command.ts
 cli/session.ts
 cli/report-error.ts cli/progress.ts
 cli/profiles cli/rows cli/output
-cli/hints.ts cli/global-options.ts cli/context.ts cli/reference.ts cli/shell-quote.ts cli/completion-scripts.ts
+cli/hints.ts cli/global-options.ts cli/context.ts cli/reference.ts cli/shell-quote.ts
 client.ts
 import
 service.ts

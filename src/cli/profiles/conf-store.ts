@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import Conf from 'conf';
 import { PetstoreError, storageError } from '../../errors.ts';
-import { mkdirp } from '../../settings/mkdirp.ts';
+import { mkdirp } from '../../settings/paths.ts';
 import { escapeControls } from '../../text/escape.ts';
 import { writableHint } from '../hints.ts';
 import type { SavedProfiles, StoredProfile } from './store.ts';
