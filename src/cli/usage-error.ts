@@ -4,6 +4,7 @@ import { PetstoreError } from '../errors.ts';
 import { closestMatch } from '../text/did-you-mean.ts';
 import { formatChoices } from '../text/format.ts';
 import { looksLikeKey } from '../text/redact.ts';
+import type { PetstoreCommand } from './command.ts';
 import { commandPath, rootOf } from './command.ts';
 import { HELP_TOPICS } from './reference.ts';
 import { quoteForShell } from './shell-quote.ts';
@@ -22,6 +23,12 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   '--format': ['--output', '-o'],
   '--json': ['--output', '-o'],
   '--search': ['--filter'],
+};
+
+/** The hints for a missing value, by the name of the option or argument. */
+const VALUE_HINTS: Readonly<Record<string, string>> = {
+  file: 'pass a file, or - to read stdin',
+  profile: 'run `petstore auth status` to list the profiles',
 };
 
 /** Commander's error with the command that was being parsed, which program.ts adds. */
@@ -91,6 +98,9 @@ function unknownCommandError(group: Command, words: readonly string[]): Petstore
   const [word = ''] = words;
   const message = `unknown command "${word}"`;
   if (SYNONYMS['petstore --version']?.includes(word)) return usage(message, didYouMean('petstore --version'));
+  if (/^(?:delete|remove|rm|update|edit|rename)$/.test(word) && group.name() !== 'auth') {
+    return usage(`${message}: the service can only list and create categories`);
+  }
   const meant = closestCommand(group, words);
   return usage(message, meant && meant.name() !== 'help' ? didYouMean(commandPath(meant)) : see(group));
 }
@@ -140,23 +150,30 @@ function commandsBelow(command: Command): readonly Command[] {
 function useOption(command: Command, option: Option | undefined): string {
   const { args } = command;
   const { context } = rootOf(command);
-  return args.length === 0 ? see(command) : `use ${option?.long} ${quoteForShell(args.join(' '), context)}`;
+  return args.length === 0
+    ? valueHint(command, option)
+    : `use ${option?.long} ${quoteForShell(args.join(' '), context)}`;
 }
 
+// The value is the default or the one in an example of the command's help.
 function valueHint(command: Command, wanted: Option | Argument | undefined): string {
   if (wanted?.argChoices) return `use ${formatChoices(wanted.argChoices)}`;
-  return wanted?.name() === 'profile' ? 'run `petstore auth status` to list the profiles' : see(command);
+  const flag = wanted && 'long' in wanted ? `${wanted.long} ` : '';
+  const [, text = ''] = (command as PetstoreCommand).helpSections.examples.join('\n').split(flag);
+  const value = wanted?.defaultValueDescription ?? wanted?.defaultValue ?? /^(?:'[^']*'|"[^"]*"|\S+)/.exec(text)?.[0];
+  return VALUE_HINTS[wanted?.name() ?? ''] ?? (value ? `pass a value, for example ${flag}${value}` : see(command));
 }
 
 function extraArgumentHint(command: Command, word: string): string {
   const isTypedText = (option: Option): boolean =>
     option.required && !option.argChoices && command.getOptionValueSource(option.attributeName()) === 'cli';
   if (looksLikeKey(word)) return PIPE_KEY;
+  if (command.name() === 'import') return 'import one file at a time';
   const mayHaveSpaces = command.name() === 'get' || command.options.some(isTypedText);
   return mayHaveSpaces ? 'quote a value that contains spaces' : see(command);
 }
 
-function usage(message: string, hint: string): PetstoreError {
+function usage(message: string, hint?: string): PetstoreError {
   return new PetstoreError('usage', message, { hint });
 }
 
