@@ -33,6 +33,7 @@ const proxy = await startHttpFake(() => (socket) => {
 });
 afterAll(proxy.close);
 const proxyHost = new URL(proxy.url).host;
+const serviceHost = new URL(service.url).host;
 const TRUSTS_ALL = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
 
 const trusting = (url: string, env: Record<string, string> = {}): Place =>
@@ -68,6 +69,10 @@ test.each([
   [
     ' through a proxy',
     () => savedPlace('https://pets.example/v1', { ...TRUSTS_ALL, HTTPS_PROXY: `http://${proxyHost}` }),
+  ],
+  [
+    ' of a proxy',
+    () => savedPlace('https://pets.example/v1', { ...TRUSTS_ALL, HTTPS_PROXY: `https://me:hunter2@${serviceHost}` }),
   ],
 ])('NODE_TLS_REJECT_UNAUTHORIZED=0 does not make petstore trust a certificate%s', async (_how, placeOf) => {
   const before = service.requests.length;

@@ -277,3 +277,18 @@ test('the last list is requested once, without a retry, because no row waits for
   expect(isComplete(await it.run({ categories: { ...api, listFresh } }))).toBe(true);
   expect(asked).toEqual([false, false, true]);
 });
+
+test('a row that was not sent counts as existing if another client creates it', async () => {
+  const alter = (name: string): string => (name === 'Dog' ? 'dog' : name);
+  const it = importOf(named('Dog', 'Cat', 'Cow'), { alter, draw: (ms) => ms }, 'ok', 'cut');
+  it.service.script.onList = () => {
+    if (it.service.lists === 1) it.service.add({ name: 'Cow' });
+  };
+  const { api } = it.service.client();
+  const create: typeof api.create = async (row, beforeSend, cancel) => {
+    if (row.name === 'Cow') await it.clock.sleep(60_000, cancel);
+    return api.create(row, beforeSend);
+  };
+  const document = await documentOf(it, { concurrency: 3, categories: { ...api, create } });
+  expect(document).toMatchObject({ created: [{ name: 'dog' }], skipped: [{ row: 3, name: 'Cow' }], pending: 1 });
+});

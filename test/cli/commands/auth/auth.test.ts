@@ -152,6 +152,7 @@ test.each([
   ['sandbox', both, ['PETSTORE_API_KEY', 'PETSTORE_BASE_URL']],
   ['staging', envKey, ['PETSTORE_API_KEY']],
   ['staging', { PETSTORE_PROFILE: 'production' }, ['PETSTORE_PROFILE']],
+  ['staging', { PETSTORE_API_KEY_COMMAND: 'echo key' }, ['PETSTORE_API_KEY_COMMAND']],
   ['sandbox', envKey, ['PETSTORE_API_KEY']],
 ])('auth switch to %s warns if the environment %j overrides the profile', async (name, env, variables) => {
   const warnings = variables.map(
