@@ -7,8 +7,7 @@ import type { PathContext } from '../../settings/paths.ts';
 import { realPath, sandboxDataFile, stateDir } from '../../settings/paths.ts';
 import type { Environment } from '../context.ts';
 import type { ProfileStore } from './conf-store.ts';
-import type { KeyCommandContext } from './key-command.ts';
-import type { KeyCommand } from './key-command-line.ts';
+import type { KeyCommand, KeyCommandContext } from './key-command.ts';
 import type { StoredProfile } from './store.ts';
 import { checkProfileExists, checkProfileName, DEFAULT_PROFILE, hasKey, SANDBOX } from './store.ts';
 

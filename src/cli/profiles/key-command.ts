@@ -1,16 +1,24 @@
-// Runs a command that prints the API key: `pass`, `op`, a keychain or a vault.
+// Runs a command that prints the API key: `pass`, `op`, a keychain or a vault. Messages show only its program, since an
+// argument may be a key.
 import type { ExecFileException } from 'node:child_process';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { parseArgsStringToArgv } from 'string-argv';
 import { PetstoreError, systemHint, systemReason } from '../../errors.ts';
 import { checkKey } from '../../settings/credential-rules.ts';
 import { escapeControls } from '../../text/escape.ts';
 import { formatDuration } from '../../text/format.ts';
 import type { Context } from '../context.ts';
-import type { KeyCommand } from './key-command-line.ts';
-import { correctionHint, hasShellSyntax, parseKeyCommand, programOf } from './key-command-line.ts';
 
-export type KeyCommandContext = Pick<Context, 'env' | 'signal' | 'redactor' | 'stderr' | 'platform'>;
+export interface KeyCommand {
+  readonly line: string;
+  /** The option, the variable or the profile that contains it, for messages. */
+  readonly source: string;
+  /** The name of the profile, if it is saved in one. */
+  readonly profile?: string;
+}
+
+export type KeyCommandContext = Pick<Context, 'env' | 'signal' | 'redactor' | 'stderr'>;
 
 /**
  * Runs the command without a shell; its stdin is empty, so that it cannot consume the input of a loop. Its stderr is shown
@@ -21,7 +29,7 @@ export type KeyCommandContext = Pick<Context, 'env' | 'signal' | 'redactor' | 's
  */
 export async function runKeyCommand(
   command: KeyCommand,
-  { env: all, signal, redactor, stderr, platform }: KeyCommandContext,
+  { env: all, signal, redactor, stderr }: KeyCommandContext,
   timeout = 30_000,
 ): Promise<string> {
   const { PETSTORE_API_KEY: _key, PETSTORE_STATE_PASSWORD: _password, PETSTORE_STATE_URL: _url, ...env } = all;
@@ -33,10 +41,7 @@ export async function runKeyCommand(
 
   const name = `key command \`${escapeControls(programOf(command))}\``;
   const why = output.error && failureReason(output.error, timeout);
-  // Windows runs a .cmd file only in a shell.
-  const needsShell = hasShellSyntax(command) || (platform === 'win32' && why === NOT_FOUND);
-  const shell = platform === 'win32' ? 'cmd /c COMMAND' : "sh -c 'COMMAND'";
-  const hint = needsShell ? `use \`${shell}\` to run it in a shell` : correctionHint(command);
+  const hint = correctionHint(command);
   if (why) throw new PetstoreError('auth', `${name} failed (${why})`, { hint: systemHint(output.error) ?? hint });
   if (key === '') throw new PetstoreError('auth', `${name} printed nothing`, { hint });
   return checkKey(key, name, hint);
@@ -53,13 +58,39 @@ async function execute([program = '', ...args]: readonly string[], options: obje
   }
 }
 
-const NOT_FOUND = 'command not found';
-
 function failureReason(error: ExecFileException, timeout: number): string {
   const { killed, code, signal } = error;
   if (killed) return `timed out after ${formatDuration(timeout)}`;
   if (typeof code === 'number' || signal) return `exit code ${code ?? signal}`;
-  // Windows reports EINVAL for a .cmd file.
-  if (code === 'ENOENT' || code === 'EINVAL') return NOT_FOUND;
+  if (code === 'ENOENT') return 'command not found';
   return code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER' ? 'it printed more than 1 MiB' : systemReason(error);
+}
+
+/** The program that the command runs. */
+export function programOf({ line }: Pick<KeyCommand, 'line'>): string {
+  return parseArgsStringToArgv(line)[0] ?? '';
+}
+
+/**
+ * Splits the command into words, without a shell.
+ * @throws PetstoreError `auth` if it is empty, incomplete or an API key
+ */
+export function parseKeyCommand({ line, source }: KeyCommand): string[] {
+  const words = parseArgsStringToArgv(line);
+  if (/^(?:[spr]k|sandbox)_/.test(words[0] ?? '')) {
+    const hint =
+      source === '--key-command' ? 'pipe the key to `petstore auth login`' : 'set PETSTORE_API_KEY to the key';
+    throw new PetstoreError('auth', `${source} looks like an API key`, { hint });
+  }
+  if (/["']/.test(line.replace(/"[^"]*"|'[^']*'/g, ''))) {
+    throw new PetstoreError('auth', `${source} has an unclosed quote`, { hint: 'add the missing quote' });
+  }
+  if (words.length > 0) return words;
+  throw new PetstoreError('auth', `${source} is empty`, { hint: `set ${source} to a command that prints the API key` });
+}
+
+/** How to correct a command that does not print the key. */
+function correctionHint({ source, profile }: KeyCommand): string {
+  if (profile === undefined) return `correct ${source}`;
+  return `run \`petstore auth login ${profile} --key-command COMMAND\` to replace the key command`;
 }

@@ -160,10 +160,9 @@ async function firstLine(session: Session): Promise<string> {
 // Without verification, the command is not run: its vault may be locked or on another machine.
 async function runCommand(session: Session, line: string, mayRun: boolean): Promise<Entered<string> | undefined> {
   const command = { line, source: '--key-command' };
-  const { parseKeyCommand } = await import('../../profiles/key-command-line.ts');
+  const { parseKeyCommand, runKeyCommand } = await import('../../profiles/key-command.ts');
   parseKeyCommand(command);
   if (!mayRun) return undefined;
-  const { runKeyCommand } = await import('../../profiles/key-command.ts');
   const value = await runKeyCommand(command, session.context);
   return { value, hint: 'make --key-command print a valid key' };
 }

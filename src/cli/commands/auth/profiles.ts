@@ -162,7 +162,7 @@ async function inspect(selected: SelectedProfile): Promise<Omit<ListedProfile, '
     url = findUrl(selected);
     const key = findKey(selected, url);
     if (!key.keyCommand) return { isSaved, url, key };
-    const { programOf } = await import('../../profiles/key-command-line.ts');
+    const { programOf } = await import('../../profiles/key-command.ts');
     return { isSaved, url, key, program: programOf(key.keyCommand) };
   } catch (problem) {
     if (!(problem instanceof PetstoreError)) throw problem;
