@@ -10,10 +10,8 @@ import { formatChoices } from '../../text/format.ts';
 import { parseJson, stringifyJson } from '../../text/json.ts';
 import type { Action } from '../command.ts';
 import { actionHandler, PetstoreCommand } from '../command.ts';
-import type { Context } from '../context.ts';
 import { CHANGE_ERRORS } from '../reference.ts';
 import type { Session } from '../session.ts';
-import { quoteForShell } from '../shell-quote.ts';
 
 interface ApiOptions {
   readonly data?: string;
@@ -59,11 +57,8 @@ const callAction: Action<ApiOptions, RawResponse> = {
 
 function rawResponseError(request: HttpRequest, response: HttpResponse): PetstoreError {
   const failure = responseError(request, response);
-  const { message } = failure;
   if (response.status === 404 && request.path.startsWith('/v1/'))
-    return rephrase(failure, message, { hint: 'omit /v1, since the base URL ends in it' });
-  if (response.status === 415 && request.body === undefined)
-    return rephrase(failure, message, { hint: 'pass a JSON body with --data' });
+    return rephrase(failure, failure.message, { hint: 'omit /v1, since the base URL ends in it' });
   return failure;
 }
 
@@ -88,19 +83,13 @@ async function readBody({ context }: Session, { data, input }: ApiOptions): Prom
   if (data?.trim() === '') {
     throw new PetstoreError('usage', '--data is empty', { hint: 'use a JSON document such as {"name":"dog"}' });
   }
-  if (data !== undefined) return checkJson(Buffer.from(data), '--data', dataHint(data, context));
+  // The shell may have removed quotes, and `@file` is read only by curl and others.
+  if (data !== undefined)
+    return checkJson(Buffer.from(data), '--data', 'use --input FILE to read the body from a file');
   if (input === undefined) return undefined;
   const { readInputFile } = await import('../rows/rows.ts');
   const { bytes } = await readInputFile(input, context);
   return checkJson(bytes, input === '-' ? 'stdin' : '--input', 'use a JSON document such as {"name":"dog"}');
-}
-
-function dataHint(data: string, context: Context): string {
-  const file = /^@(.+)/s.exec(data)?.[1];
-  if (file) return `use --input ${quoteForShell(file, context)} to read the body from a file`;
-  return context.platform === 'win32'
-    ? 'use --input FILE, since Windows shells treat quotes differently'
-    : `quote the JSON, for example --data '{"name":"dog"}'`;
 }
 
 function checkJson(body: Uint8Array, source: string, hint: string): Uint8Array {
