@@ -1,19 +1,83 @@
-// Formats the estimated time of an import, and its progress line.
+// Estimates how long the rate limit makes an import take, and formats the estimate and the progress line.
 import type { Clock } from '../../../clock.ts';
-import type { Estimate } from '../../../import/estimate.ts';
-import { DAY_MS, estimateDuration, MINUTE_MS, WindowLengths } from '../../../import/estimate.ts';
 import type { ImportResults } from '../../../import/results.ts';
-import type { Quota } from '../../../rate-limit/quota.ts';
+import type { Quota, QuotaWindow } from '../../../rate-limit/quota.ts';
 import { windowIn } from '../../../rate-limit/quota.ts';
 import { formatCount, formatDuration, formatNumber, formatRemaining } from '../../../text/format.ts';
 
-interface Progress {
-  readonly counts: ImportResults['counts'];
-  readonly quota: Quota;
-  /** During a wait, which the caller shows, the line omits the quota. */
-  readonly isWaiting: boolean;
-  /** The width of the line, in cells. */
-  readonly room: number;
+const MINUTE_MS = 60_000;
+export const DAY_MS = 24 * 60 * MINUTE_MS;
+/** Resets may be rounded, and clocks may differ. */
+const TOLERANCE_MS = 1000;
+/** The daily limit of each plan in docs/service.md, by its limit per minute. */
+const DAILY_LIMITS: Readonly<Record<number, number>> = { 60: 1000, 300: 10_000, 1000: 100_000 };
+
+export interface Estimate {
+  /** The minimum time that the rate limit requires, in milliseconds; null if unknown. */
+  readonly ms: number | null;
+  /** The limit that determines this time; undefined if none is known. */
+  readonly limit: number | undefined;
+  /** The length of its window, in milliseconds; undefined if unknown. */
+  readonly windowMs: number | undefined;
+}
+
+/** The requests that a limit permits: `remaining` now, `limit` more after `resetsInMs`, and again after each window. */
+interface Budget {
+  readonly limit: number;
+  readonly windowMs: number | undefined;
+  readonly remaining: number;
+  readonly resetsInMs: number;
+}
+
+/**
+ * @param requests the number of requests still to be sent
+ * @param measuredMs the length of the window if it is known; otherwise, it is that of the service's plan with this limit
+ */
+export function estimateDuration(requests: number, quota: Quota, now: number, measuredMs?: number): Estimate {
+  const window = windowIn(quota);
+  if (!window?.limit) return { ms: null, limit: undefined, windowMs: undefined };
+  const plannedMs = windowOfPlan(window);
+  const isPlanned = Math.abs((plannedMs ?? 0) - (measuredMs ?? plannedMs ?? 0)) <= TOLERANCE_MS;
+  const windowMs = isPlanned ? plannedMs : measuredMs;
+  const nearest = budgetOf(window, window.limit, windowMs, now);
+  const daily = dailyBudget(quota, nearest, now);
+  const needs = [nearest, ...(daily ? [daily] : [])].map((by) => ({ by, ms: timeNeeded(requests, by) }));
+  const { by, ms } = needs.reduce((most, need) => ((need.ms ?? 0) > (most.ms ?? 0) ? need : most));
+  const blockedMs = requests > 0 ? (quota.nextRequestAt ?? now) - now : 0;
+  return { ms: ms === null ? null : Math.max(ms, blockedMs), limit: by.limit, windowMs: by.windowMs };
+}
+
+// 1,000 is the limit per minute of one plan and the limit per day of another: the time to the reset shows which.
+function windowOfPlan({ limit, resetAt, updatedAt }: QuotaWindow): number | undefined {
+  const isWithinMinute = resetAt - updatedAt <= MINUTE_MS + TOLERANCE_MS;
+  if (isWithinMinute && limit !== null && limit in DAILY_LIMITS) return MINUTE_MS;
+  return !isWithinMinute && Object.values(DAILY_LIMITS).includes(limit ?? 0) ? DAY_MS : undefined;
+}
+
+// A window that has been reset permits `limit` requests now.
+function budgetOf(
+  { remaining, resetAt }: QuotaWindow,
+  limit: number,
+  windowMs: number | undefined,
+  now: number,
+): Budget {
+  const resetsInMs = remaining === null ? 0 : Math.max(0, resetAt - now);
+  return { limit, windowMs, remaining: remaining ?? 0, resetsInMs };
+}
+
+// If the headers describe only the minute window, the daily limit is derived from the plan's limit per minute.
+function dailyBudget({ dailyLimit }: Quota, { limit, windowMs }: Budget, now: number): Budget | undefined {
+  if (dailyLimit?.limit) return budgetOf(dailyLimit, dailyLimit.limit, DAY_MS, now);
+  const daily = windowMs === MINUTE_MS ? DAILY_LIMITS[limit] : undefined;
+  return daily ? { limit: daily, windowMs: DAY_MS, remaining: daily, resetsInMs: DAY_MS } : undefined;
+}
+
+// Returns the time until the last reset that the requests need; null if it depends on an unknown window length.
+function timeNeeded(requests: number, { limit, remaining, resetsInMs, windowMs }: Budget): number | null {
+  const resets = Math.ceil((requests - remaining) / limit);
+  if (resets <= 0) return 0;
+  if (resets === 1) return resetsInMs;
+  return windowMs === undefined ? null : resetsInMs + (resets - 1) * windowMs;
 }
 
 /** @returns for example `34m at 60 requests per minute` */
@@ -28,6 +92,15 @@ export function formatEstimate({ ms, limit, windowMs }: Estimate): string {
 // Shows seconds below two minutes.
 function formatRough(ms: number): string {
   return formatDuration(ms < 2 * MINUTE_MS ? ms : Math.round(ms / MINUTE_MS) * MINUTE_MS);
+}
+
+interface Progress {
+  readonly counts: ImportResults['counts'];
+  readonly quota: Quota;
+  /** During a wait, which the caller shows, the line omits the quota. */
+  readonly isWaiting: boolean;
+  /** The width of the line, in cells. */
+  readonly room: number;
 }
 
 /** @returns a function that formats the progress line: rows done, time left, quota, unknown rows */
@@ -72,5 +145,24 @@ class Pace {
 
   msPerRow(created: number): number {
     return created > 0 ? this.#activeMs / created : 0;
+  }
+}
+
+/** The lengths of windows, each measured from one reset to the next. */
+class WindowLengths {
+  #last: QuotaWindow | undefined;
+  readonly #msByLimit = new Map<number | null, number>();
+
+  /** @returns the length of this window, in milliseconds; undefined before two of its resets were seen */
+  observe(window: QuotaWindow): number | undefined {
+    const last = this.#last;
+    this.#last = window;
+    if (window.limit === last?.limit) {
+      const ms = window.resetAt - last.resetAt;
+      // A reset that moves although it was not reached says nothing about the length.
+      const isNext = ms > TOLERANCE_MS && window.updatedAt >= last.resetAt - TOLERANCE_MS;
+      if (isNext) this.#msByLimit.set(window.limit, ms);
+    }
+    return this.#msByLimit.get(window.limit);
   }
 }

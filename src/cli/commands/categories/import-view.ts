@@ -1,11 +1,10 @@
 // The view of an import: its counts and the rows that need attention; with --json the document of docs/cli.md.
 import type { PetstoreError } from '../../../errors.ts';
-import type { Estimate } from '../../../import/estimate.ts';
-import { DAY_MS } from '../../../import/estimate.ts';
 import type { ImportDocument, NumberedRow } from '../../../import/results.ts';
 import { formatCount, formatNumber } from '../../../text/format.ts';
 import type { Column, TextContext, View } from '../../output/view.ts';
-import { formatEstimate } from './import-progress.ts';
+import type { Estimate } from './import-progress.ts';
+import { DAY_MS, formatEstimate } from './import-progress.ts';
 
 export interface Preview {
   readonly dryRun: true;

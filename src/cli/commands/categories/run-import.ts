@@ -3,7 +3,6 @@
 import { withoutKeys } from '../../../api/calls.ts';
 import type { NewCategory } from '../../../api/types.ts';
 import { PetstoreError } from '../../../errors.ts';
-import { estimateDuration } from '../../../import/estimate.ts';
 import { importCategories, pauseOf } from '../../../import/import-categories.ts';
 import { fetchFirstList } from '../../../import/list.ts';
 import type { ImportDocument } from '../../../import/results.ts';
@@ -16,7 +15,7 @@ import type { Action } from '../../command.ts';
 import type { RowOptions } from '../../rows/rows.ts';
 import { readInputFile, readRows } from '../../rows/rows.ts';
 import type { Session } from '../../session.ts';
-import { formatEstimate, progressLineFormatter } from './import-progress.ts';
+import { estimateDuration, formatEstimate, progressLineFormatter } from './import-progress.ts';
 import type { Done, ImportData, Preview } from './import-view.ts';
 import { importView } from './import-view.ts';
 

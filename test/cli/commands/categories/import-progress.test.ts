@@ -1,7 +1,11 @@
 // The estimated time of an import, and its progress line; the length of a window comes from the time to its reset.
 import { expect, test } from 'vitest';
-import { formatEstimate, progressLineFormatter } from '../../../../src/cli/commands/categories/import-progress.ts';
-import { DAY_MS, estimateDuration } from '../../../../src/import/estimate.ts';
+import {
+  DAY_MS,
+  estimateDuration,
+  formatEstimate,
+  progressLineFormatter,
+} from '../../../../src/cli/commands/categories/import-progress.ts';
 import type { Quota } from '../../../../src/rate-limit/quota.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
