@@ -20,8 +20,7 @@ import type {
   Wait,
 } from './client-types.ts';
 import { systemClock } from './clock.ts';
-import type { ErrorKind } from './error-kind.ts';
-import type { ErrorDetails, Problem } from './errors.ts';
+import type { ErrorDetails, ErrorKind, Problem } from './errors.ts';
 import { PetstoreError } from './errors.ts';
 import { sharedMemory } from './rate-limit/machine-ledger.ts';
 import type { Quota, QuotaWindow } from './rate-limit/quota.ts';

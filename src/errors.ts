@@ -1,8 +1,20 @@
 // The program's errors; the kind of an error determines its exit code. Other thrown values are converted to them.
 import { getSystemErrorMap } from 'node:util';
 import type { ImportDocument } from './client-types.ts';
-import type { ErrorKind } from './error-kind.ts';
 import { escapeControls } from './text/escape.ts';
+
+/** The kinds of error, as `--json` names them (docs/cli.md, exit codes). */
+export type ErrorKind =
+  | 'internal'
+  | 'usage'
+  | 'auth'
+  | 'rejected'
+  | 'rate_limited'
+  | 'network'
+  | 'service'
+  | 'unknown_outcome'
+  | 'storage'
+  | 'interrupted';
 
 /** An error in the input of an import; `row` counts data rows from 1. A row of a JSON array or a program has no line. */
 export interface Problem {

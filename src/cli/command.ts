@@ -1,7 +1,7 @@
 // Runs a command's action: opens the session, and prints the result and the quota line.
 import type { Option } from 'commander';
 import { Command } from 'commander';
-import type { ErrorKind } from '../error-kind.ts';
+import type { ErrorKind } from '../errors.ts';
 import { PetstoreError, rephrase } from '../errors.ts';
 import type { Quota } from '../rate-limit/quota.ts';
 import { windowIn } from '../rate-limit/quota.ts';

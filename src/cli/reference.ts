@@ -1,5 +1,5 @@
 // The tables of exit codes, output formats, global options and environment variables, from which help, README.md and docs/cli.md are generated.
-import type { ErrorKind } from '../error-kind.ts';
+import type { ErrorKind } from '../errors.ts';
 
 /** By kind of error; `retry` says whether a script may run the command again. */
 export const EXIT_CODES = {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import parseArgv from 'string-argv';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { EXIT_CODES } from '../../src/cli/reference.ts';
-import type { ErrorKind } from '../../src/error-kind.ts';
+import type { ErrorKind } from '../../src/errors.ts';
 import type { FakeResponse, HttpFake, ReceivedRequest } from '../support/http-fake.ts';
 import { errorResponse, quotaHeaders, startHttpFake } from '../support/http-fake.ts';
 import type { Place } from '../support/processes.ts';

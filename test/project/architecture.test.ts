@@ -24,7 +24,7 @@ service.ts
 api
 http
 rate-limit sandbox
-settings shared-log text client-types.ts clock.ts error-kind.ts errors.ts version.ts`
+settings shared-log text client-types.ts clock.ts errors.ts version.ts`
   .split('\n')
   .map((layer) => layer.split(' '));
 

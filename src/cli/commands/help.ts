@@ -1,7 +1,7 @@
 // Help: the text of `--help` and of `petstore help TOPIC`, and the command reference as JSON (`--help --json`).
 import type { Argument, Command, Option } from 'commander';
 import { Help } from 'commander';
-import type { ErrorKind } from '../../error-kind.ts';
+import type { ErrorKind } from '../../errors.ts';
 import { capitalize } from '../../text/format.ts';
 import type { PetstoreCommand, Program } from '../command.ts';
 import { commandPath, findCommand, rootOf } from '../command.ts';
