@@ -1,29 +1,13 @@
 // The client library: `import { createClient } from 'petstore-cli'`, with the limits and retries of the command line.
 import { homedir } from 'node:os';
-import { checkedRequest, checkNewCategory, checkWanted } from './api/arguments.ts';
-import { Calls, publicCategory, publicDocument } from './api/calls.ts';
+import { Calls, checkedRequest, checkNewCategory, checkWanted, publicCategory, publicDocument } from './api/calls.ts';
 import { incompleteListWarning } from './api/categories.ts';
 import { createCategory, getCategory } from './api/lookup.ts';
 import { deprecationNotices, jsonValue } from './api/raw-request.ts';
-import type { Category, CategoryId, NewCategory } from './api/types.ts';
-import type {
-  ApiResponse,
-  CallOptions,
-  Client,
-  ClientOptions,
-  CreateOptions,
-  ImportDocument,
-  ImportOptions,
-  ImportProgress,
-  ImportRows,
-  RequestOptions,
-  Wait,
-} from './client-types.ts';
+import type { Client, ClientOptions } from './client-types.ts';
 import { systemClock } from './clock.ts';
-import type { ErrorDetails, ErrorKind, Problem } from './errors.ts';
 import { PetstoreError } from './errors.ts';
 import { sharedMemory } from './rate-limit/machine-ledger.ts';
-import type { Quota, QuotaWindow } from './rate-limit/quota.ts';
 import { Service } from './service.ts';
 import {
   checkAtLeastZero,
@@ -40,27 +24,10 @@ import { parseStateUrl } from './shared-log/state-url.ts';
 import { Redactor } from './text/redact.ts';
 import { VERSION } from './version.ts';
 
-export type {
-  ApiResponse,
-  CallOptions,
-  Category,
-  CategoryId,
-  Client,
-  ClientOptions,
-  CreateOptions,
-  ErrorDetails,
-  ErrorKind,
-  ImportDocument,
-  ImportOptions,
-  ImportProgress,
-  ImportRows,
-  NewCategory,
-  Problem,
-  Quota,
-  QuotaWindow,
-  RequestOptions,
-  Wait,
-};
+export type { Category, CategoryId, NewCategory } from './api/types.ts';
+export type * from './client-types.ts';
+export type { ErrorDetails, ErrorKind, Problem } from './errors.ts';
+export type { Quota, QuotaWindow } from './rate-limit/quota.ts';
 export { PetstoreError };
 
 const LIMITS = ['maxWaitMs', 'maxRetries', 'timeoutMs'];
