@@ -1,5 +1,5 @@
-// Generates the command reference in docs/cli.md and the README's exit codes from `petstore --help --json`:
-// `node scripts/generate-docs.mjs [DIRECTORY [PROGRAM]]`, after a build, writes the two documents there.
+// Generates the reference in docs/cli.md from `petstore --help --json`: `node scripts/generate-docs.mjs [DIRECTORY [PROGRAM]]`,
+// after a build, writes the page there.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,11 +9,13 @@ const [directory = root, program = join(root, 'bin', 'petstore.js')] = process.a
 const help = execFileSync(process.execPath, [program, '--help', '--json']);
 const reference = JSON.parse(help.toString());
 mkdirSync(join(directory, 'docs'), { recursive: true });
-update(directory, join('docs', 'cli.md'), 'command reference', cliReference(reference));
-update(directory, 'README.md', 'exit codes', exitCodeTable(reference));
+const page = join('docs', 'cli.md');
+const [start, end] = ['<!-- generated: start -->', '<!-- generated: end -->'];
+const [before, rest] = readFileSync(join(root, page), 'utf8').split(start);
+writeFileSync(join(directory, page), `${before}${start}\n\n${cliReference(reference)}\n\n${end}${rest.split(end)[1]}`);
 
-/** The sections of docs/cli.md on commands, global options and environment variables. */
-function cliReference({ commands, globalOptions, environment }) {
+/** The sections on commands, global options, environment variables and exit codes. */
+function cliReference({ commands, globalOptions, environment, exitCodes }) {
   return [
     '## Commands',
     ...commands.flatMap(commandSection),
@@ -22,11 +24,13 @@ function cliReference({ commands, globalOptions, environment }) {
     'A duration is `500ms`, `30s`, `2m`, `1h`, `1d`, a sum such as `1m30s`, or a number of seconds.',
     '## Environment variables',
     list(environment.map((one) => [one.name, one.meaning])),
+    '## Exit codes',
+    exitCodeTable(exitCodes),
   ].join('\n\n');
 }
 
 function commandSection(command) {
-  const { aliases, description, notes, exitCodes } = command;
+  const { aliases, description, exitCodes } = command;
   // The documents of --json have a table of their own on that page.
   const output = command.output.replace(/[;.] with --json\b.*/i, '.');
   const alias = aliases.length > 0 ? ` Alias: ${aliases.map(code).join(', ')}.` : '';
@@ -39,11 +43,10 @@ function commandSection(command) {
     `### ${escaped(command.usage.replace(' [options]', ''))}`,
     escaped(`${description[0].toUpperCase() + description.slice(1)}.${alias} Output: ${output}${endings}`),
     list(parameters),
-    paragraphs(notes),
   ].filter(Boolean);
 }
 
-function exitCodeTable({ exitCodes }) {
+function exitCodeTable(exitCodes) {
   const rows = exitCodes.map((one) => [one.code, one.kind ? code(one.kind) : '', one.meaning, one.retry ?? '']);
   const header = ['exit code', '`error.kind`', 'meaning', 'retry?'];
   return [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
@@ -53,16 +56,6 @@ function list(terms) {
   return terms.map(([term, text]) => `- ${code(term)}: ${escaped(text).replaceAll('\n', ' ')}`).join('\n');
 }
 
-// A paragraph with indented lines is a list of terms and keeps its line breaks.
-function paragraphs(text) {
-  const markdown = text.split(/\n{2,}/).map((part) => (/^\s/m.test(part) ? fence('text', part) : escaped(part)));
-  return markdown.join('\n\n');
-}
-
-function fence(language, text) {
-  return `\`\`\`${language}\n${text}\n\`\`\``;
-}
-
 function code(text) {
   return `\`${text}\``;
 }
@@ -70,10 +63,4 @@ function code(text) {
 // Outside of code, angle brackets would be read as HTML, stars and underscores as emphasis.
 function escaped(text) {
   return text.replace(/`[^`]*`|[<>*_]/g, (found) => (found.length > 1 ? found : `\\${found}`));
-}
-
-function update(directory, file, name, text) {
-  const [start, end] = ['start', 'end'].map((at) => `<!-- generated ${name}: ${at} -->`);
-  const [before, rest] = readFileSync(join(root, file), 'utf8').split(start);
-  writeFileSync(join(directory, file), `${before}${start}\n\n${text}\n\n${end}${rest.split(end)[1]}`);
 }

@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { startSandbox } from '../../src/sandbox/start.ts';
 import { hasShell, needs } from '../support/capabilities.ts';
 import { ended, place } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
@@ -20,26 +19,17 @@ function timeless(text: string): string {
 }
 
 const home = place();
-/** The address of the sandbox that the README starts in another terminal. */
-const README_HOST = '127.0.0.1:4010';
-let host: string;
 
-beforeAll(async () => {
+beforeAll(() => {
   const bin = join(home.dir, 'bin');
   mkdirSync(bin);
   symlinkSync(BIN, join(bin, 'petstore'));
   home.env['PATH'] = `${bin}:${home.env['PATH']}`;
-  const { url, close } = await startSandbox();
-  host = new URL(url).host;
-  return close;
 });
 
 async function shell(command: string): Promise<string> {
-  const script = `${command.replaceAll(README_HOST, host)} 2>&1`;
-  return (await ended(spawn('bash', ['-c', script], { env: home.env, cwd: home.dir }))).out.replaceAll(
-    host,
-    README_HOST,
-  );
+  const ending = await ended(spawn('bash', ['-c', `${command} 2>&1`], { env: home.env, cwd: home.dir }));
+  return ending.out;
 }
 
 test('README.md contains more than eight commands with output', () => {
