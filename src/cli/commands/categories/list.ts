@@ -4,7 +4,9 @@ import { incompleteListWarning } from '../../../api/categories.ts';
 import type { Category } from '../../../api/types.ts';
 import { PetstoreError } from '../../../errors.ts';
 import { invalidValueError } from '../../../settings/check-options.ts';
+import { escapeControls } from '../../../text/escape.ts';
 import { formatChoices } from '../../../text/format.ts';
+import { stringifyJson } from '../../../text/json.ts';
 import { actionHandler, PetstoreCommand, withChoices } from '../../command.ts';
 import { formatOption } from '../../global-options.ts';
 import type { Column, View } from '../../output/view.ts';
@@ -40,11 +42,7 @@ export const list = (): PetstoreCommand =>
     .alias('ls')
     .description('list all categories')
     .addOption(formatOption().default(undefined, 'table'))
-    .option(
-      '--columns <names>',
-      'columns of the table, csv and tsv: id, name or description, separated by commas',
-      parseNames,
-    )
+    .option('--columns <names>', 'columns of the table, csv and tsv, for example id,name', parseNames)
     .option('--search <text>', 'show only categories whose name or description contains this text (case-insensitive)')
     .addOption(
       withChoices(new Option('--sort <field>', 'sort by a field'), ['id', 'name']).default(
@@ -53,7 +51,8 @@ export const list = (): PetstoreCommand =>
       ),
     )
     .sections({
-      notes: '`petstore categories import` reads the csv, tsv, json and ndjson formats.',
+      notes: `\`petstore categories import\` reads the csv, tsv, json and ndjson formats. The columns are id, name,
+description and any other fields that the service returns.`,
       output: `a table, shortened only to fit a terminal; with --json an array of {"id", "name", "description"} with any
 other fields that the service returns.`,
       exitCodes: READ_ERRORS,
@@ -73,9 +72,9 @@ async function listCategories(session: Session, options: ListOptions): Promise<L
     const message = `--columns and --format ${format} cannot be combined`;
     throw new PetstoreError('usage', message, { hint: 'use --format csv' });
   }
-  const columns = options.columns?.map(columnNamed) ?? COLUMNS;
   const { listed, flaw } = await (await session.api()).categories.list();
   if (flaw) await session.warn(incompleteListWarning(flaw));
+  const columns = selectColumns(listed, options.columns);
   const categories = filterAndSort(listed, options);
   if (categories.length === 0) await session.notice('No categories found');
   return { categories, columns };
@@ -85,10 +84,24 @@ function parseNames(text: string): readonly string[] {
   return text.split(',').map((name) => name.trim());
 }
 
-function columnNamed(name: string): Column<Category> {
-  const column = COLUMNS.find(({ header }) => header === name);
-  if (column) return column;
-  throw invalidValueError(name, '--columns', `use ${formatChoices(COLUMNS.map(({ header }) => header))}`, 'column');
+/** @throws PetstoreError `usage` for a column that neither petstore nor a category has */
+function selectColumns(categories: readonly Category[], names: readonly string[] | undefined) {
+  if (!names) return COLUMNS;
+  const extra = new Set(categories.flatMap((category) => Object.keys(category)));
+  for (const { header } of COLUMNS) extra.delete(header);
+  const known = [...COLUMNS, ...[...extra].map(extraColumn)];
+  return names.map((name) => {
+    const column = known.find(({ header }) => header === name);
+    if (column) return column;
+    const choices = formatChoices(known.map(({ header }) => escapeControls(header)));
+    throw invalidValueError(name, '--columns', `use ${choices}`, 'column');
+  });
+}
+
+// A field that the service may add later.
+function extraColumn(name: string): Column<Category> {
+  const text = (value: unknown): string => (typeof value === 'string' ? value : stringifyJson(value));
+  return { header: name, value: (category) => (category[name] == null ? undefined : text(category[name])) };
 }
 
 /** Returns a new array, or the given one if there is nothing to do. */
