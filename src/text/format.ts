@@ -15,16 +15,9 @@ export function parseDuration(text: string): number | undefined {
   return Number.isSafeInteger(ms) ? ms : undefined;
 }
 
-/** A duration that the user chose, as it is typed: `500ms`, `30s`, `1m30s`. */
+/** A duration that the user chose, exactly: `500ms`, `30s`, `1m 30s`. */
 export function formatChosenDuration(ms: number): string {
-  let left = ms;
-  let text = '';
-  for (const [unit, size] of Object.entries(UNITS)) {
-    const count = Math.floor(left / size);
-    left -= count * size;
-    if (count > 0) text += `${count}${unit}`;
-  }
-  return text || '0s';
+  return ms % UNITS.s === 0 ? formatDuration(ms) : `${ms}ms`;
 }
 
 /** The two largest units, rounded up: `43s`, `2m 5s`, `2h 5m`, `1 day`, `2 days 3h`. */

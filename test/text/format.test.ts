@@ -56,12 +56,15 @@ test.each([
   expect(parseDuration(text)).toBe(ms);
 });
 
-test.each(['0s', '500ms', '1s500ms', '30s', '2m', '1m30s', '1h1s', '1d'])(
-  'the chosen duration %s is shown as typed',
-  (text) => {
-    expect(formatChosenDuration(parseDuration(text) ?? Number.NaN)).toBe(text);
-  },
-);
+test.each([
+  [0, '0s'],
+  [500, '500ms'],
+  [1500, '1500ms'],
+  [30_000, '30s'],
+  [90_000, '1m 30s'],
+])('a chosen duration of %i ms is shown as %s', (ms, text) => {
+  expect(formatChosenDuration(ms)).toBe(text);
+});
 
 test('a local time has a date only on another day, and a wait of at most a minute has no time', () => {
   const noon = new Date(2026, 10, 21, 12, 0).getTime();
