@@ -28,10 +28,8 @@ import {
 export interface CheckDefinition {
   readonly label: string;
   readonly test: () => CheckResult | Promise<CheckResult>;
-  /** Whether it is skipped after the failure of an earlier check that also has this property. */
-  readonly dependsOnPrevious?: true;
-  /** The labels of checks that may have failed for the same reason, which is reported once. */
-  readonly uses?: readonly string[];
+  /** The labels of earlier checks; if one of them failed, this one would fail for the same reason. */
+  readonly needs?: readonly string[];
 }
 
 const FROM_ENVIRONMENT = 'API key and base URL come from the environment';
@@ -49,21 +47,20 @@ export function checkDefinitions(session: Session): readonly CheckDefinition[] {
   const checkProfile = () => (isFromEnvironment ? skipped(FROM_ENVIRONMENT) : describeProfile(session));
   const stateServer = { label: 'State server', test: () => checkStateServer(session) };
   const found: Found = {};
-  const dependsOnPrevious = true;
   // The sandbox's data is in the state directory.
-  const uses = ['State', 'State server'];
+  const places = [isSandbox ? 'State' : 'State server'];
   return [
     { label: 'petstore', test: () => ok(`${version} on ${platform} ${arch()}`) },
     { label: 'Node', test: () => ok(nodeVersion) },
     { label: 'Config', test: () => (skipReason ? skipped(skipReason) : checkConfig()) },
     { label: 'State', test: checkState },
     ...(env['PETSTORE_STATE_URL'] ? [stateServer] : []),
-    { label: 'Profile', test: checkProfile, dependsOnPrevious, uses: ['Config'] },
-    { label: 'Base URL', test: () => checkUrl(session, found), dependsOnPrevious },
-    { label: 'Proxy', test: () => checkProxy(session, found), dependsOnPrevious },
-    { label: 'Connection', test: () => checkConnection(session, found), dependsOnPrevious, uses },
-    { label: 'Service', test: () => checkService(session, found), dependsOnPrevious },
-    { label: 'API key', test: () => checkApiKey(session, found), dependsOnPrevious },
+    { label: 'Profile', test: checkProfile, needs: ['Config'] },
+    { label: 'Base URL', test: () => checkUrl(session, found), needs: ['Profile'] },
+    { label: 'Proxy', test: () => checkProxy(session, found), needs: ['Base URL'] },
+    { label: 'Connection', test: () => checkConnection(session, found), needs: ['Proxy', ...places] },
+    { label: 'Service', test: () => checkService(session, found), needs: ['Connection'] },
+    { label: 'API key', test: () => checkApiKey(session, found), needs: ['Service'] },
     { label: 'Clock', test: () => (found.response ? checkClock(found.response) : noResponse(found)) },
   ];
 }

@@ -35,15 +35,13 @@ const doctorAction: Action<object, readonly Check[]> = {
     const checks: Check[] = [];
     const { checkDefinitions, runCheck } = await import('./doctor-checks.ts');
     const { notChecked } = await import('./doctor-request.ts');
-    let failedCheck: string | undefined;
-    for (const { label, test, dependsOnPrevious, uses = [] } of checkDefinitions(session)) {
-      const isSkipped = dependsOnPrevious && failedCheck !== undefined;
-      const result = isSkipped ? notChecked(`"${failedCheck}" failed`) : await runCheck(test, session);
-      const kind = result.failure?.kind;
-      const cause = kind && checks.find((one) => uses.includes(one.label) && one.failure?.kind === kind);
-      const id = label.toLowerCase().replace(' ', '_');
-      const check: Check = { id, label, ...(cause ? notChecked(`"${cause.label}" failed`) : result) };
-      if (kind && dependsOnPrevious) failedCheck = cause?.label ?? label;
+    /** The failed check because of which a check failed or was skipped, by label. */
+    const causes = new Map<string, string>();
+    for (const { label, test, needs = [] } of checkDefinitions(session)) {
+      const cause = needs.map((one) => causes.get(one)).find((one) => one !== undefined);
+      const result = cause === undefined ? await runCheck(test, session) : notChecked(`"${cause}" failed`);
+      if (cause !== undefined || result.failure) causes.set(label, cause ?? label);
+      const check: Check = { id: label.toLowerCase().replace(' ', '_'), label, ...result };
       checks.push(check);
       // Print each row now, because a later check may take a long time.
       await print?.(check);
