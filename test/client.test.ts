@@ -334,6 +334,16 @@ test('an exception in onWarning is one of the program, and the create that cause
   expect((await caught)[0]).toBe(thrown);
 });
 
+test('clients in memory share the rate limit of a key until the last of them is closed', async () => {
+  const { url } = await serving(() => errorResponse(429, 'rate_limited', 'No.', { 'retry-after': '60' }));
+  const inMemory = () => open({ baseUrl: url, stateDir: null, maxWaitMs: 0 });
+  const [first, second] = [inMemory(), inMemory()];
+  await errorOf(first.categories.list());
+  expect(second.quota().blocked).not.toBeNull();
+  await first.close();
+  expect(inMemory().quota().blocked).not.toBeNull();
+});
+
 test('an empty stateUrl counts as none', async () => {
   expect(open({ baseUrl: 'https://pets.example/v1', stateUrl: '' }).quota().stateServer).toBeNull();
 });
