@@ -93,7 +93,7 @@ export function createClient(options: ClientOptions): Client {
         }),
       import: (rows, options) =>
         calls.run(options, ['concurrency', 'onProgress'], async ({ categories, signal, timeoutMs }, given) => {
-          const { importRows } = await import('./import/import-rows.ts');
+          const { importRows } = await import('./import/import-categories.ts');
           const document = await importRows(rows, given, {
             ...{ categories, target: baseUrl, clock: systemClock, signal, timeoutMs, warn },
             ...{ stateDir: dir, openStateServer: stateServer?.open },

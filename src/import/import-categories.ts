@@ -1,32 +1,31 @@
 // The whole import of checked rows: the lock, the run, and its document or error. The command line and the library call it.
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { join } from 'node:path';
-import type { NewCategory } from '../api/types.ts';
+import type { ImportDocument, ImportRows, ImportOptions as LibraryOptions } from '../client-types.ts';
 import type { Clock } from '../clock.ts';
-import { isSystemError, storageError, withDocument } from '../errors.ts';
+import { isSystemError, PetstoreError, storageError, withDocument } from '../errors.ts';
+import { checkListener, checkWholeNumber } from '../settings/check-options.ts';
 import { mkdirAndPrune, RETENTION_MS } from '../settings/paths.ts';
 import { FileLog } from '../shared-log/file-log.ts';
-import type { Log } from '../shared-log/log.ts';
-import type { ProcessRef } from '../shared-log/process-liveness.ts';
+import { MemoryLog } from '../shared-log/log.ts';
 import { currentProcess, livenessOf } from '../shared-log/process-liveness.ts';
 import type { StateServer } from '../shared-log/state-server.ts';
 import { importError } from './import-error.ts';
-import type { FetchListOptions, Pause } from './list.ts';
+import type { Pause } from './list.ts';
 import type { LockContext } from './lock.ts';
 import { CONFIRMED_WITHIN_MS, Lock } from './lock.ts';
 import type { LockState } from './lock-format.ts';
 import { LOCK_VERSION, lockFormat } from './lock-format.ts';
-import type { ImportDocument, ImportResults } from './results.ts';
+import { checkRows } from './row-validator.ts';
+import type { RunOptions } from './run.ts';
 import { runImport } from './run.ts';
 
 const ROTATE_AT_BYTES = 64 * 1024;
 const ROTATE_AT_RECORDS = 1000;
 
-/** Where a lock is kept: on a server, in a state directory, or in a log that belongs to the caller. */
-export type LockPlace =
-  | { readonly server: StateServer }
-  | { readonly stateDir: string }
-  | { readonly log: Log<LockState> };
+/** Where a lock is kept: on a server, in a state directory, or, if null, in memory. */
+export type LockPlace = StateServer | string | null;
 
 /** How long and why an import pauses. */
 export interface ImportPause {
@@ -34,25 +33,13 @@ export interface ImportPause {
   readonly reason: Parameters<Pause>[1];
 }
 
-export interface ImportOptions {
-  readonly categories: FetchListOptions['categories'];
-  readonly rows: readonly NewCategory[];
+export interface ImportOptions extends Omit<RunOptions, 'lock' | 'pause'> {
   /** What only one import at a time may change: the base URL, or the sandbox's data. */
   readonly target: string;
   readonly lockPlace: LockPlace;
   readonly clock: Clock;
-  readonly signal: AbortSignal;
-  readonly concurrency: number;
-  /** The maximum number of times that a name is sent again after a list proved its absence. */
-  readonly maxRetries: number;
-  readonly timeoutMs: number;
-  /** Whether the quota allows one more request without a wait. */
-  readonly hasQuota: () => boolean;
-  readonly onProgress?: (counts: ImportResults['counts']) => void;
   /** Called at the beginning of each pause, and with undefined at its end; waits for the rate limit are not pauses. */
   readonly onPause?: (pause: ImportPause | undefined) => void;
-  /** Called with the process whose import this one waits for. */
-  readonly onBusy?: (holder: ProcessRef) => void;
 }
 
 /**
@@ -60,15 +47,10 @@ export interface ImportOptions {
  * @throws PetstoreError; its `document` says what was done if anything may have been sent
  */
 export async function importCategories(options: ImportOptions): Promise<ImportDocument> {
-  const { target, lockPlace, clock, onProgress } = options;
+  const { target, lockPlace, clock } = options;
   const lock = await openLock(target, lockPlace, clock);
   try {
-    const { results, stop } = await runImport({
-      ...options,
-      lock,
-      pause: pauseOf(options),
-      onProgress: ({ counts }) => onProgress?.(counts),
-    });
+    const { results, stop } = await runImport({ ...options, lock, pause: pauseOf(options) });
     const document = results.document();
     const error = importError(document, stop);
     if (error) throw withDocument(error, document);
@@ -88,21 +70,77 @@ export function pauseOf({ clock, signal, onPause }: Pick<ImportOptions, 'clock' 
   };
 }
 
+/** The options of a client, of which the call chooses some. */
+interface ClientContext extends Omit<ImportOptions, 'rows' | 'lockPlace' | 'concurrency' | 'onProgress' | 'onBusy'> {
+  /** Null: in memory; undefined if there is no home directory. */
+  readonly stateDir: string | null | undefined;
+  readonly openStateServer: (() => Promise<StateServer>) | undefined;
+  readonly warn: (text: string) => void;
+}
+
+/**
+ * Imports the rows of a program.
+ * @throws PetstoreError: `usage` for invalid rows or options, otherwise as `importCategories` does
+ */
+export async function importRows(
+  given: ImportRows,
+  { concurrency = 8, onProgress }: LibraryOptions,
+  context: ClientContext,
+): Promise<ImportDocument> {
+  const own = {
+    concurrency: checkWholeNumber(concurrency, 'concurrency', 1, 64),
+    onProgress: checkListener(onProgress, 'onProgress'),
+  };
+  const rows = await readRows(given, context.signal);
+  const lockPlace = (await context.openStateServer?.()) ?? context.stateDir;
+  if (lockPlace === undefined)
+    throw new PetstoreError('storage', 'cannot determine the home directory', { hint: 'set stateDir' });
+  return importCategories({
+    ...context,
+    ...own,
+    rows,
+    lockPlace,
+    onBusy({ pid, host }) {
+      context.warn(`waiting for another import to finish (PID ${pid} on ${host.split(' ')[0]})`);
+    },
+  });
+}
+
+// An iterable of the program may throw anything, or never end.
+async function readRows(rows: ImportRows, signal: AbortSignal) {
+  const aborted = once(signal, 'abort').then((): never => {
+    throw signal.reason;
+  });
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([checkRows(rows), aborted]);
+  } catch (error) {
+    if (error instanceof PetstoreError) throw error;
+    throw new PetstoreError('usage', 'the rows cannot be read', { cause: error });
+  }
+}
+
+/** By base URL. Kept when a client is closed: the service may still process the creates of an import that was aborted. */
+const locksInMemory = new Map<string, MemoryLog<LockState>>();
+
 /**
  * @param identity the target of the import: the base URL, or the sandbox's data
  * @throws PetstoreError `storage`; the lock's methods also throw it, or `usage` if a server rejects the first script
  */
 export async function openLock(identity: string, place: LockPlace, clock: Clock): Promise<Lock> {
   const own = { process: currentProcess(), livenessOf, isOnServer: false, toError: (error: unknown) => error };
-  if ('log' in place) return new Lock(place.log, clock, own);
+  if (place === null) {
+    const log = locksInMemory.get(identity) ?? new MemoryLog(lockFormat);
+    locksInMemory.set(identity, log);
+    return new Lock(log, clock, own);
+  }
   const hash = createHash('sha256').update(identity).digest('hex').slice(0, 32);
-  if ('stateDir' in place) return openFileLock(join(place.stateDir, 'imports'), hash, clock, own);
-  const { server } = place;
+  if (typeof place === 'string') return openFileLock(join(place, 'imports'), hash, clock, own);
   const { StreamLog } = await import('../shared-log/stream-log.ts');
   const key = `petstore:{${hash}}:import-${LOCK_VERSION}`;
   const limits = { ttlMs: RETENTION_MS, rotateAt: ROTATE_AT_RECORDS, freshMs: CONFIRMED_WITHIN_MS };
-  const log = new StreamLog(lockFormat, { server, key, clock, ...limits });
-  const toError = (error: unknown): unknown => server.toPetstoreError(error);
+  const log = new StreamLog(lockFormat, { server: place, key, clock, ...limits });
+  const toError = (error: unknown): unknown => place.toPetstoreError(error);
   return new Lock(log, clock, { ...own, isOnServer: true, toError });
 }
 

@@ -1,8 +1,8 @@
 // The errors of an import, and which of them determines its exit code. Pure.
+import type { ImportDocument } from '../client-types.ts';
 import { PetstoreError, rephrase } from '../errors.ts';
 import { statusTraits } from '../http/retry.ts';
 import { formatCount, formatNumber, quoted } from '../text/format.ts';
-import type { ImportDocument } from './results.ts';
 
 const MOST_NAMED = 5;
 const SPELLING =

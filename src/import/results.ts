@@ -1,9 +1,10 @@
 // The state of each name in a file, and the document of an import (docs/cli.md).
 import type { Category, NewCategory } from '../api/types.ts';
+import type { ImportDocument, ImportProgress } from '../client-types.ts';
 import type { PetstoreError } from '../errors.ts';
 
 export type Outcome =
-  | { readonly state: 'exists'; readonly category: Category }
+  | { readonly state: 'skipped'; readonly category: Category }
   /** May or may not exist. */
   | { readonly state: 'unknown'; readonly reason?: string | undefined }
   | { readonly state: 'created'; readonly category: Category }
@@ -23,24 +24,12 @@ export interface ImportEntry {
   outcome: Outcome | undefined;
 }
 
-interface UnknownRow extends Omit<OutcomeOf<'unknown'>, 'state'> {
-  readonly row: number;
-  readonly name: string;
-}
-
-interface Skipped {
-  readonly row: number;
-  readonly name: string;
-  readonly id?: Category['id'];
-  readonly differs?: boolean;
-  /** The first row with this name. */
-  readonly repeats?: number;
-}
+type Skipped = ImportDocument['skipped'][number];
 
 /** The names of the rows, in the order of the file; each name is one category, and rows that repeat it are skipped. */
 export class ImportResults {
   /** The number of names in each state. */
-  readonly counts = { exists: 0, unknown: 0, created: 0, failed: 0 };
+  readonly #counts = { skipped: 0, unknown: 0, created: 0, failed: 0 };
   /** The new categories that no name explains: each may be an unknown name. */
   unexplained: readonly Category[] = [];
   readonly #entries = new Map<string, ImportEntry>();
@@ -61,8 +50,8 @@ export class ImportResults {
 
   /** @param outcome undefined: the category certainly does not exist */
   set(entry: ImportEntry, outcome: Outcome | undefined): void {
-    if (entry.outcome) this.counts[entry.outcome.state]--;
-    if (outcome) this.counts[outcome.state]++;
+    if (entry.outcome) this.#counts[entry.outcome.state]--;
+    if (outcome) this.#counts[outcome.state]++;
     entry.outcome = outcome;
   }
 
@@ -71,20 +60,16 @@ export class ImportResults {
     return [...this.#entries.values()].filter(({ outcome }) => outcome?.state === state);
   }
 
-  /** The number of names. */
-  get total(): number {
-    return this.#entries.size;
+  get progress(): ImportProgress {
+    const { created, skipped, failed, unknown } = this.#counts;
+    const pending = this.#entries.size - created - skipped - failed - unknown;
+    return { created, skipped, failed, unknown, pending };
   }
 
-  get pending(): number {
-    const { exists, unknown, created, failed } = this.counts;
-    return this.total - exists - unknown - created - failed;
-  }
-
-  /** Each list is in the order of the file; `pending` counts names that were not sent, or certainly not processed. */
-  document() {
+  /** Each list is in the order of the file. */
+  document(): ImportDocument {
     const created = this.#allOf('created', ({ category }) => category);
-    const existing = this.#allOf('exists', ({ category }, { row, name, description }): Skipped => {
+    const existing = this.#allOf('skipped', ({ category }, { row, name, description }): Skipped => {
       const differs = description !== undefined && description !== (category.description ?? '');
       return { row, name, id: category.id, ...(differs && { differs }) };
     });
@@ -97,10 +82,10 @@ export class ImportResults {
       const { code, serviceMessage, message, status } = error;
       return { row, name, code, message: serviceMessage ?? message, status };
     });
-    const unknown = this.#allOf('unknown', ({ reason }, { row, name }): UnknownRow => ({ row, name, reason }));
+    const unknown = this.#allOf('unknown', ({ reason }, { row, name }) => ({ row, name, reason }));
     const isUnexplained = unknown.length > 0 && this.unexplained.length > 0;
     const unexplained = isUnexplained && { unexplained: this.unexplained.map(({ id, name }) => ({ id, name })) };
-    return { created, skipped, failed, unknown, pending: this.pending, ...unexplained };
+    return { created, skipped, failed, unknown, pending: this.progress.pending, ...unexplained };
   }
 
   #allOf<State extends Outcome['state'], Shown>(
@@ -110,5 +95,3 @@ export class ImportResults {
     return this.in(state).map(({ outcome, row }) => show(outcome as OutcomeOf<State>, row));
   }
 }
-
-export type ImportDocument = ReturnType<ImportResults['document']>;

@@ -1,5 +1,6 @@
 // One run of an import (docs/import.md): list, send the missing names, look up the uncertain ones, and repeat.
 import type { Category, NewCategory } from '../api/types.ts';
+import type { ImportProgress } from '../client-types.ts';
 import { PetstoreError, toPetstoreError } from '../errors.ts';
 import type { Stop } from './import-error.ts';
 import {
@@ -31,7 +32,7 @@ export interface RunOptions extends FetchListOptions, LockOptions {
   readonly timeoutMs: number;
   /** Whether the quota allows one more request without a wait. */
   readonly hasQuota: () => boolean;
-  readonly onProgress: (results: ImportResults) => void;
+  readonly onProgress: (progress: ImportProgress) => void;
 }
 
 export interface RunResult {
@@ -57,16 +58,12 @@ export async function runImport(options: RunOptions): Promise<RunResult> {
   return run;
 }
 
-interface Lookup extends FetchedList {
-  readonly unexplained: readonly Category[];
-}
-
 class Run implements RunResult {
   readonly results: ImportResults;
   readonly #options: RunOptions;
   #known = new KnownCategories();
-  /** The latest list, except the first. */
-  #lastLookup: Lookup | undefined;
+  /** The owners of known categories that the latest list lacked. */
+  #missing: FetchedList['missing'] = [];
   stop: Stop | undefined;
   /** Aborted by a stop: rows that wait for the rate limit are not sent. */
   readonly #stopped = new AbortController();
@@ -92,37 +89,36 @@ class Run implements RunResult {
       this.#known = new KnownCategories();
       for (const category of listed) this.#known.add(category, false);
       this.#read(listed);
-      onProgress(this.results);
-    } while (this.results.pending > 0 && !(await lock.confirm(pause)));
+      onProgress(this.results.progress);
+    } while (this.results.progress.pending > 0 && !(await lock.confirm(pause)));
   }
 
   /** Sends and looks up in turn, until no name is left to send. */
   async createAll(): Promise<void> {
-    while (this.results.pending > 0) {
+    while (this.results.progress.pending > 0) {
       const isBroken = await this.#sendMissing();
       if (this.stop && !this.stop.rerunUnsafe) return;
-      if (this.results.counts.unknown > 0) await this.#lookUp();
+      if (this.results.progress.unknown > 0) await this.#lookUp();
       if (this.stop) return;
       // If names are still unknown after a lookup, sending more names would leave more of them unknown.
-      if (isBroken && this.results.counts.unknown > 0) return this.end(noValidResponseError());
+      if (isBroken && this.results.progress.unknown > 0) return this.end(noValidResponseError());
     }
   }
 
   /** Checks in a last list that every created category exists exactly once. */
   async checkLastList(): Promise<void> {
     if (this.stop) return;
-    if (this.results.counts.created > 0 && this.#options.hasQuota()) {
+    if (this.results.progress.created > 0 && this.#options.hasQuota()) {
       await this.#list(true).catch((error: unknown) => {
         if (error instanceof PetstoreError && error.kind === 'interrupted') throw error;
       });
     }
-    if (!this.#lastLookup) return;
-    const { unexplained, missing } = this.#lastLookup;
-    const twice = unexplained.filter(({ name }) => this.results.get(name)?.outcome?.state === 'created');
+    const missing = this.#missing;
+    const twice = this.results.unexplained.filter(({ name }) => isCreated(this.results.get(name)));
     if (twice.length > 0) return this.end(possibleDuplicatesError([...new Set(twice.map(({ name }) => name))]), true);
     const created = missing.filter(isCreated);
     if (created.length > 0) this.end(incompleteListError(created.length, true), true);
-    else if (missing.length > 0 && this.results.counts.unknown > 0)
+    else if (missing.length > 0 && this.results.progress.unknown > 0)
       this.end(incompleteListError(missing.length, false), true);
   }
 
@@ -138,7 +134,7 @@ class Run implements RunResult {
         const { value: entry, done } = entries.next();
         if (done) return;
         lostInARow = (await this.#send(entry)) ? 0 : lostInARow + 1;
-        onProgress(this.results);
+        onProgress(this.results.progress);
       }
     };
     await Promise.all(Array.from({ length: concurrency }, worker));
@@ -182,22 +178,22 @@ class Run implements RunResult {
   async #lookUp(): Promise<void> {
     const { lock, pause, maxRetries, onProgress } = this.#options;
     await pause(lock.drainMs, 'requests');
-    const { unexplained, isComplete } = await this.#list();
+    const { isComplete } = await this.#list();
     for (const entry of this.results.in('unknown')) {
       // An unexplained category may be this name.
-      if (isComplete && unexplained.length === 0 && entry.sent <= maxRetries) this.results.set(entry, undefined);
+      const isAbsent = isComplete && this.results.unexplained.length === 0;
+      if (isAbsent && entry.sent <= maxRetries) this.results.set(entry, undefined);
     }
-    onProgress(this.results);
+    onProgress(this.results.progress);
   }
 
-  async #list(once = false): Promise<Lookup> {
+  async #list(once = false): Promise<FetchedList> {
     const fetched = await fetchList(this.#options, this.#known, once);
     // Even an incomplete list proves that its categories exist.
     this.#read(fetched.listed);
-    const unexplained = fetched.listed.filter((category) => this.#known.isUnexplained(category));
-    this.results.unexplained = unexplained;
-    this.#lastLookup = { ...fetched, unexplained };
-    return this.#lastLookup;
+    this.results.unexplained = fetched.listed.filter((category) => this.#known.isUnexplained(category));
+    this.#missing = fetched.missing;
+    return fetched;
   }
 
   // Marks the names that a list shows.
@@ -214,7 +210,7 @@ class Run implements RunResult {
 
   #assign(entry: ImportEntry, category: Category): void {
     this.#known.own(category, entry);
-    this.results.set(entry, { state: entry.sent > 0 ? 'created' : 'exists', category });
+    this.results.set(entry, { state: entry.sent > 0 ? 'created' : 'skipped', category });
     this.#checkName(entry, category);
   }
 

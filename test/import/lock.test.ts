@@ -48,7 +48,7 @@ function inFiles() {
     logs: (): string[] =>
       readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.log')),
     acquire: async (url = URL): Promise<Lock> => {
-      const lock = await openLock(url, { stateDir }, clock);
+      const lock = await openLock(url, stateDir, clock);
       await lock.acquire({ ...options, onBusy: () => expect.unreachable('it is held') });
       expect(await lock.confirm(options.pause)).toBe(true);
       return lock;
@@ -60,7 +60,7 @@ function onServer({ url }: RedisServer) {
   const clock = new FakeClock();
   const server = new StateServer({ connection: parseStateUrl(url, undefined, { url: 'X', password: 'Y' }), clock });
   onTestFinished(() => server.close());
-  return { clock, open: () => openLock(URL, { server }, clock) };
+  return { clock, open: () => openLock(URL, server, clock) };
 }
 
 const takenOver = expect.objectContaining({ kind: 'storage', message: expect.stringContaining('taken over') });

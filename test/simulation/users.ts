@@ -1,5 +1,5 @@
 // Users with a list of tasks, who follow every printed hint literally.
-import type { ImportDocument } from '../../src/import/results.ts';
+import type { ImportDocument } from '../../src/client-types.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ended } from './invariants.ts';
 import { durationIn } from './invariants.ts';

@@ -1,6 +1,6 @@
 // Estimates how long the rate limit makes an import take, and formats the estimate and the progress line.
+import type { ImportProgress } from '../../../client-types.ts';
 import type { Clock } from '../../../clock.ts';
-import type { ImportResults } from '../../../import/results.ts';
 import type { Quota, QuotaWindow } from '../../../rate-limit/quota.ts';
 import { windowIn } from '../../../rate-limit/quota.ts';
 import { formatCount, formatDuration, formatNumber, formatRemaining } from '../../../text/format.ts';
@@ -95,7 +95,7 @@ function formatRough(ms: number): string {
 }
 
 interface Progress {
-  readonly counts: ImportResults['counts'];
+  readonly counts: ImportProgress;
   readonly quota: Quota;
   /** During a wait, which the caller shows, the line omits the quota. */
   readonly isWaiting: boolean;
@@ -104,15 +104,15 @@ interface Progress {
 }
 
 /** @returns a function that formats the progress line: rows done, time left, quota, unknown rows */
-export function progressLineFormatter(total: number, clock: Clock): (progress: Progress) => string {
+export function progressLineFormatter(clock: Clock): (progress: Progress) => string {
   const pace = new Pace(clock);
   const lengths = new WindowLengths();
-  return ({ counts: { exists, created, failed, unknown }, quota, isWaiting, room }) => {
-    const done = exists + created + failed;
+  return ({ counts: { created, skipped, failed, unknown, pending }, quota, isWaiting, room }) => {
+    const done = created + skipped + failed;
     const window = windowIn(quota);
     // If the window is unknown, the estimate lacks the waits, so the pace includes them.
     pace.tick(!isWaiting || !window);
-    const rows = total - done;
+    const rows = unknown + pending;
     const { ms } = estimateDuration(rows, quota, clock.now(), window && lengths.observe(window));
     const isUnknown = window !== undefined && ms === null;
     const left = isUnknown ? 0 : Math.max(ms ?? 0, rows * pace.msPerRow(created));
@@ -121,7 +121,7 @@ export function progressLineFormatter(total: number, clock: Clock): (progress: P
     if (window && window.remaining !== null && !isWaiting)
       parts.push(`quota ${formatRemaining(window.remaining, window.limit)}`);
     if (unknown > 0) parts.push(`${formatNumber(unknown)} unconfirmed`);
-    const start = `${formatNumber(done)} of ${formatNumber(total)}`;
+    const start = `${formatNumber(done)} of ${formatNumber(done + rows)}`;
     return parts.reduce((line, part) => (line.length + 3 + part.length > room ? line : `${line} · ${part}`), start);
   };
 }

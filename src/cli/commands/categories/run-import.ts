@@ -1,11 +1,10 @@
 // `petstore categories import`: creates the categories of a file that do not exist yet.
-
 import { withoutKeys } from '../../../api/calls.ts';
 import type { NewCategory } from '../../../api/types.ts';
+import type { ImportDocument } from '../../../client-types.ts';
 import { PetstoreError } from '../../../errors.ts';
 import { importCategories, pauseOf } from '../../../import/import-categories.ts';
 import { fetchFirstList } from '../../../import/list.ts';
-import type { ImportDocument } from '../../../import/results.ts';
 import { ImportResults } from '../../../import/results.ts';
 import type { InputRow } from '../../../import/row-validator.ts';
 import type { ProcessRef } from '../../../shared-log/process-liveness.ts';
@@ -51,9 +50,9 @@ async function create(session: Session, rows: readonly NewCategory[], concurrenc
   const { clock, signal } = context;
   const { baseUrl, keySource } = await session.target();
   const server = keySource === 'sandbox' ? undefined : await session.stateServer();
-  const lockPlace = server ? { server } : { stateDir: session.stateDir() };
+  const lockPlace = server ?? session.stateDir();
   const [{ categories }, ledger] = await Promise.all([session.api(), session.ledger()]);
-  const line = progressLineFormatter(new Set(rows.map(({ name }) => name)).size, clock);
+  const line = progressLineFormatter(clock);
   try {
     const document = await importCategories({
       ...{ categories, rows, target: baseUrl, lockPlace, clock, signal, concurrency },
@@ -89,7 +88,7 @@ async function preview(session: Session, rows: readonly NewCategory[]): Promise<
   const results = new ImportResults(rows);
   for (const category of listed) {
     const entry = results.get(category.name);
-    if (entry && !entry.outcome) results.set(entry, { state: 'exists', category });
+    if (entry && !entry.outcome) results.set(entry, { state: 'skipped', category });
   }
   const toCreate = results.in(undefined).map(({ row }) => row);
   const { skipped } = results.document();

@@ -58,7 +58,10 @@ interface Shown extends Partial<Quota> {
   readonly isWaiting?: true;
 }
 
-const NONE = { exists: 0, created: 0, failed: 0, unknown: 0 };
+const countsOf = (created: number, total: number, unknown = 0) => ({
+  ...{ created, skipped: 0, failed: 0, unknown },
+  pending: total - created - unknown,
+});
 
 /** Terminals of 80 and 40 columns; five cells stay free. */
 const [ROOM_80, ROOM_40] = [75, 35];
@@ -80,17 +83,17 @@ test.each<[string, string, number, Shown, number]>([
   ['shows the wait for the next request to the second', '895 of 900 · 1m 2s left', 895, soon, ROOM_80],
 ])('the progress line %s: %s', (_what, expected, done, shown, room) => {
   const { total = 900, unknown = 0, isWaiting = false, ...given } = shown;
-  const show = progressLineFormatter(total, new FakeClock(START));
-  const counts = { ...NONE, created: done, unknown };
+  const show = progressLineFormatter(new FakeClock(START));
+  const counts = countsOf(done, total, unknown);
   expect(show({ counts, quota: quota(given), isWaiting, room })).toBe(expected);
 });
 
 test('the progress line shows no time until two resets show the length of a window, unless its limit is that of a plan', () => {
   const lineOf = (total: number, limit: number) => {
-    const show = progressLineFormatter(total, new FakeClock(START));
+    const show = progressLineFormatter(new FakeClock(START));
     return (done: number, resetAt: number): string => {
       const view = quota({ limit, remaining: 0, resetAt: START + resetAt, updatedAt: START + resetAt - 3000 });
-      return show({ counts: { ...NONE, created: done }, quota: view, isWaiting: true, room: ROOM_80 });
+      return show({ counts: countsOf(done, total), quota: view, isWaiting: true, room: ROOM_80 });
     };
   };
   const custom = lineOf(30, 3);
@@ -106,9 +109,9 @@ test.each([
   ['in an open window, from the pace without waits', quota({ limit: 60_000, remaining: 60_000 }), '3m'],
 ])('the time left is derived %s', async (_what, view, expected) => {
   const clock = new FakeClock(START);
-  const show = progressLineFormatter(2000, clock);
+  const show = progressLineFormatter(clock);
   const line = (created: number, isWaiting: boolean) =>
-    show({ counts: { ...NONE, created }, quota: view, isWaiting, room: ROOM_80 });
+    show({ counts: countsOf(created, 2000), quota: view, isWaiting, room: ROOM_80 });
   // Time before the first line, such as a prompt, does not count toward the pace.
   await clock.sleep(20_000);
   expect(line(0, false)).not.toContain('left ·');
