@@ -1,7 +1,7 @@
 // Progress on stderr while a command runs: a spinner on a terminal, otherwise a line per wait. The only file that imports ora.
 import type { HttpWait } from '../http/types.ts';
 import { escapeControls } from '../text/escape.ts';
-import { formatDuration, formatLocalTime, SHORT_WAIT_MS } from '../text/format.ts';
+import { formatDuration, formatUntil } from '../text/format.ts';
 import type { Context } from './context.ts';
 import { supportsColor } from './context.ts';
 import type { GlobalOptions } from './reference.ts';
@@ -171,15 +171,12 @@ function describeWait({ reason, until, isOwn, failure = '' }: HttpWait, now: num
     }
     case 'blocked': {
       const retrying = `retrying in ${left}`;
-      return [`rate limited (429); ${retrying}${endOf(until, now)}`, `rate limited; ${retrying}`, retrying, shortest];
+      const end = formatUntil(until, now);
+      return [`rate limited (429); ${retrying}${end}`, `rate limited; ${retrying}`, retrying, shortest];
     }
     case 'window': {
       const wait = `waiting ${left} for the rate limit`;
-      return [`${wait} to reset${endOf(until, now)}`, wait, shortest];
+      return [`${wait} to reset${formatUntil(until, now)}`, wait, shortest];
     }
   }
-}
-
-function endOf(until: number, now: number): string {
-  return until - now > SHORT_WAIT_MS ? ` (until ${formatLocalTime(until, now)})` : '';
 }

@@ -43,7 +43,7 @@ export function formatLocalTime(at: number, now: number): string {
 }
 
 /** A time farther ahead is shown with the local time of day. */
-export const SHORT_WAIT_MS = 60_000;
+const SHORT_WAIT_MS = 60_000;
 
 /** For example `in 43s`, `in 5m 1s (at 14:05)`. Both parameters are epoch milliseconds. */
 export function formatTime(at: number, now: number): string {
@@ -53,8 +53,12 @@ export function formatTime(at: number, now: number): string {
 
 /** A wait that ends at `at`, for example `43s`, `5m 1s (until 14:05)`. Both parameters are epoch milliseconds. */
 export function formatWait(at: number, now: number): string {
-  const left = formatDuration(at - now);
-  return at - now > SHORT_WAIT_MS ? `${left} (until ${formatLocalTime(at, now)})` : left;
+  return `${formatDuration(at - now)}${formatUntil(at, now)}`;
+}
+
+/** The end of a long wait, to append to its length: ` (until 14:05)`; empty for a short one. */
+export function formatUntil(at: number, now: number): string {
+  return at - now > SHORT_WAIT_MS ? ` (until ${formatLocalTime(at, now)})` : '';
 }
 
 /** With a thousands separator. */
