@@ -114,28 +114,22 @@ export const HELP_TOPICS = new Map([
   ['environment', 'environment'],
 ] as const);
 
-export const ENVIRONMENT = [
-  { name: 'PETSTORE_PROFILE', meaning: 'default for --profile' },
-  { name: 'PETSTORE_MAX_WAIT', meaning: 'default for --max-wait' },
-  { name: 'PETSTORE_MAX_RETRIES', meaning: 'default for --max-retries' },
-  { name: 'PETSTORE_TIMEOUT', meaning: 'default for --timeout' },
-  { name: 'PETSTORE_API_KEY', meaning: 'API key; overrides a saved one' },
-  { name: 'PETSTORE_API_KEY_COMMAND', meaning: 'command that prints the API key; ignored if PETSTORE_API_KEY is set' },
-  { name: 'PETSTORE_BASE_URL', meaning: 'base URL of the service, ending in /v1; overrides a saved one' },
-  { name: 'PETSTORE_QUIET', meaning: 'same as --quiet unless empty, 0 or false' },
-  { name: 'PETSTORE_CONFIG_DIR', meaning: 'directory for profiles and keys (default on Linux: ~/.config/petstore)' },
-  {
-    name: 'PETSTORE_STATE_DIR',
-    meaning: 'directory for quota, import locks and sandbox data (default on Linux: ~/.local/state/petstore)',
-  },
-  {
-    name: 'PETSTORE_STATE_URL',
-    meaning: 'Valkey or Redis server that several machines share, for example rediss://user@host:6379/0',
-  },
-  { name: 'PETSTORE_STATE_PASSWORD', meaning: 'password of the state server' },
-  { name: 'NO_COLOR', meaning: 'disables color if non-empty' },
-  { name: 'FORCE_COLOR', meaning: '1 to 3: color even if the stream is not a terminal; 0: none' },
-  { name: 'HTTPS_PROXY', meaning: 'proxy for https; https_proxy overrides it' },
-  { name: 'NO_PROXY', meaning: 'hosts that are reached without a proxy' },
-  { name: 'NODE_EXTRA_CA_CERTS', meaning: 'file with additional certificate authorities' },
-];
+export const ENVIRONMENT = Object.entries({
+  PETSTORE_PROFILE: 'default for --profile',
+  PETSTORE_MAX_WAIT: 'default for --max-wait',
+  PETSTORE_MAX_RETRIES: 'default for --max-retries',
+  PETSTORE_TIMEOUT: 'default for --timeout',
+  PETSTORE_API_KEY: 'API key; overrides a saved one',
+  PETSTORE_API_KEY_COMMAND: 'command that prints the API key; ignored if PETSTORE_API_KEY is set',
+  PETSTORE_BASE_URL: 'base URL of the service, ending in /v1; overrides a saved one',
+  PETSTORE_QUIET: 'same as --quiet unless empty, 0 or false',
+  PETSTORE_CONFIG_DIR: 'directory for profiles and keys (default on Linux: ~/.config/petstore)',
+  PETSTORE_STATE_DIR: 'directory for quota, import locks and sandbox data (default on Linux: ~/.local/state/petstore)',
+  PETSTORE_STATE_URL: 'Valkey or Redis server that several machines share, for example rediss://user@host:6379/0',
+  PETSTORE_STATE_PASSWORD: 'password of the state server',
+  NO_COLOR: 'disables color if non-empty',
+  FORCE_COLOR: '1 to 3: color even if the stream is not a terminal; 0: none',
+  HTTPS_PROXY: 'proxy for https; https_proxy overrides it',
+  NO_PROXY: 'hosts that are reached without a proxy',
+  NODE_EXTRA_CA_CERTS: 'file with additional certificate authorities',
+}).map(([name, meaning]) => ({ name, meaning }));

@@ -7,6 +7,7 @@ import { supportsColor } from '../context.ts';
 import type { GlobalOptions } from '../reference.ts';
 import type { Column, Style, TextContext, View } from './view.ts';
 
+/** Rows per call of csv-stringify, which takes twice as long for all rows at once. */
 const PAGE_ROWS = 500;
 /** CSV and TSV fields to quote: those of RFC 4180, empty strings, outer blanks that readers may trim, and a leading byte order mark. */
 const QUOTED = /["\r\n]|^$|^[\s\ufeff]|\s$/;

@@ -7,7 +7,7 @@ import type { InputRow } from '../../import/row-validator.ts';
 import { RowValidator, unusableError } from '../../import/row-validator.ts';
 import { invalidValueError } from '../../settings/check-options.ts';
 import { escapeControls } from '../../text/escape.ts';
-import type { Input } from '../context.ts';
+import type { Context } from '../context.ts';
 import type { DelimitedOptions } from './csv-rows.ts';
 
 /** The largest input, in bytes; at 100,000 requests a day, a larger one would take weeks. */
@@ -24,7 +24,6 @@ interface InputFile {
 /** The options for reading a file. */
 export interface RowOptions extends DelimitedOptions {
   readonly encoding?: string | undefined;
-  readonly ignoreExtra: boolean;
 }
 
 const SAVE_AS_UTF8 = 'save the file as UTF-8 (in Excel: "CSV UTF-8")';
@@ -53,10 +52,7 @@ const KNOWN_EXTENSIONS = ['.json', '.ndjson', '.jsonl', '.csv', '.tsv'];
  * @param file a path, or `-` for stdin
  * @throws PetstoreError `usage` if the file cannot be read, is not regular or is too large, or if stdin is a terminal
  */
-export async function readInputFile(
-  file: string,
-  context: { readonly cwd: string; readonly stdin: Input },
-): Promise<InputFile> {
+export async function readInputFile(file: string, context: Pick<Context, 'cwd' | 'stdin'>): Promise<InputFile> {
   const label = file === '-' ? 'stdin' : `"${escapeControls(file)}"`;
   if (file === '-' && context.stdin.isTTY)
     throw unusableError(label, 'is a terminal', 'pass a file, or pipe data to stdin');
@@ -79,11 +75,7 @@ export async function readInputFile(
 }
 
 // Opens without blocking, since a FIFO without a writer would block the program.
-async function openFile(
-  file: string,
-  context: { readonly cwd: string },
-  label: string,
-): Promise<AsyncIterable<Buffer>> {
+async function openFile(file: string, context: Pick<Context, 'cwd'>, label: string): Promise<AsyncIterable<Buffer>> {
   // The working directory may have been deleted.
   const path = isAbsolute(file) ? file : join(context.cwd, file);
   const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
