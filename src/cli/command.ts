@@ -24,12 +24,10 @@ interface HelpSections {
   readonly examples: readonly string[];
 }
 
-/** The parser of a repeatable option. */
 export function collectValues(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];
 }
 
-/** An option that permits only some values. */
 export function withChoices(option: Option, choices: readonly string[]): Option {
   return option.choices(choices).argParser(String);
 }

@@ -19,7 +19,6 @@ const NARROWEST = 40;
 /** In a narrower terminal, descriptions stand below their terms. */
 const MIN_DESCRIPTION = 30;
 
-/** Prints the version, as text or as JSON. */
 export async function printVersion(program: Program): Promise<void> {
   const { stdout, version } = program.context;
   await stdout.write(`${wantsJson(program.opts()) ? JSON.stringify({ version }) : version}\n`);

@@ -21,11 +21,6 @@ interface ServeOptions extends Pick<ServerOptions, 'port' | 'plan' | 'reset' | '
   readonly resetOnly?: true;
 }
 
-/** The result of --reset-only. */
-interface Emptied {
-  readonly data: string;
-}
-
 /** Printed as soon as the server listens. */
 interface Started {
   readonly server: RunningSandbox;
@@ -35,7 +30,8 @@ interface Started {
   readonly assignments: readonly string[];
 }
 
-const emptiedView: View<Emptied> = {
+/** The view of --reset-only. */
+const emptiedView: View<{ readonly data: string }> = {
   text: ({ data }) => [`Deleted all categories and rate-limit windows in "${escapeControls(data)}"\n`],
 };
 
@@ -61,7 +57,7 @@ const startedView: View<Started> = {
   },
 };
 
-const serveAction: Action<ServeOptions, Emptied> = {
+const serveAction: Action<ServeOptions, { readonly data: string }> = {
   // Resolves only after --reset-only: a server ends by a signal, which rejects with a silent `interrupted`.
   async run(session, { limit: limits, key: keys, fault: faults = [], data: file, resetOnly, ...more }) {
     const { context, options } = session;
