@@ -12,6 +12,7 @@ import type { Action } from '../command.ts';
 import { actionHandler, PetstoreCommand } from '../command.ts';
 import { CHANGE_ERRORS } from '../reference.ts';
 import type { Session } from '../session.ts';
+import { quoteForShell } from '../shell-quote.ts';
 
 interface ApiOptions {
   readonly data?: string;
@@ -83,9 +84,12 @@ async function readBody({ context }: Session, { data, input }: ApiOptions): Prom
   if (data?.trim() === '') {
     throw new PetstoreError('usage', '--data is empty', { hint: 'use a JSON document such as {"name":"dog"}' });
   }
-  // The shell may have removed quotes, and `@file` is read only by curl and others.
-  if (data !== undefined)
-    return checkJson(Buffer.from(data), '--data', 'use --input FILE to read the body from a file');
+  if (data !== undefined) {
+    // curl reads `@FILE` from a file, and a shell may remove quotes.
+    const [, file] = /^@(.+)/s.exec(data) ?? [];
+    const shown = file === undefined ? 'FILE' : quoteForShell(file, context);
+    return checkJson(Buffer.from(data), '--data', `use --input ${shown} to read the body from a file`);
+  }
   if (input === undefined) return undefined;
   const { readInputFile } = await import('../rows/rows.ts');
   const { bytes } = await readInputFile(input, context);
