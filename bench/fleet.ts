@@ -1,6 +1,5 @@
 // The fleet benchmark: 8 machines x 4 processes on one key, clocks up to 30 s apart, with and without a state server.
 import type { ChildProcess } from 'node:child_process';
-import { setPriority } from 'node:os';
 import { parseArgs } from 'node:util';
 import { RedisServer } from '../test/support/redis-server.ts';
 import { tempDir } from '../test/support/temp-dir.ts';
@@ -80,7 +79,6 @@ const ROWS: readonly Row[] = [
 export async function run(args: readonly string[]): Promise<void> {
   const options = { requests: { type: 'string' } } as const;
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-  prefer(process.pid, -10);
   const missed: string[] = [];
   const startWorker = installClients(['petstore']);
   say('| | sent | 429 | in a wait | created | failed | duplicates | seconds | time ÷ reference | warnings |');
@@ -103,15 +101,13 @@ async function isMet(row: Row, startWorker: StartWorker): Promise<boolean> {
   const { limit, windowMs } = options;
   const children = Array.from({ length: processes }, (_, index) => {
     const machine = index % machines;
-    const child = startWorker({
+    return startWorker({
       ...{ client: 'petstore', url: service.baseUrl, limit, windowMs, workers: 2, prefix: `p${index}-` },
       count: Math.floor((requests + index) / processes),
       skewMs: Math.round(-30_000 + (60_000 * machine) / (machines - 1)),
       stateDir: directories[machine] ?? '',
       stateUrl: row.separate ? undefined : `redis://127.0.0.1:${proxy?.port ?? server.port}`,
     });
-    if (child.pid) prefer(child.pid, 0);
-    return child;
   });
   let happening: Promise<void> | undefined;
   const reports = await runWorkers(children, options, Math.max(PATIENCE_MS, 7 * windowMs), () => {
@@ -133,13 +129,4 @@ async function isMet(row: Row, startWorker: StartWorker): Promise<boolean> {
   if (row.tolerant) return true;
   const isInTime = !row.timed || ms <= longestMs(options, requests, reference);
   return isInTime && seen.refused + seen.inside + failed + duplicatesOf(seen) === 0;
-}
-
-// Raises the priority of the service and the state server, which in reality do not share a CPU with the clients.
-function prefer(pid: number, priority: number): void {
-  try {
-    setPriority(pid, priority);
-  } catch {
-    // Only root may raise a priority.
-  }
 }
