@@ -125,7 +125,10 @@ export class Progress {
   #text(): string {
     const { signal, stderr, clock } = this.#context;
     const room = (stderr.columns || 80) - RESERVED_CELLS;
-    const waits = this.#wait ? describeWait(this.#wait, clock.now()) : [];
+    const now = clock.now();
+    const waits = this.#wait
+      ? [...describeWait(this.#wait, now), `wait ${formatDuration(this.#wait.until - now)}`]
+      : [];
     const status = this.#status && escapeControls(this.#status(room));
     if (status !== undefined) {
       const wait = longestFitting(waits, room - `${status} · `.length);
@@ -145,38 +148,28 @@ function longestFitting(texts: readonly string[], room: number): string | undefi
   return texts.map((text) => escapeControls(text)).find(({ length }) => length <= room);
 }
 
-// Returns texts from the longest to the shortest, for terminals of any width.
-function describeWait({ reason, until, isOwn, failure = '' }: HttpWait, now: number): readonly string[] {
+/** The wait in full, and shorter for a narrow terminal. */
+function describeWait({ reason, until, isOwn, failure = '' }: HttpWait, now: number): readonly [string, ...string[]] {
   const left = formatDuration(until - now);
-  const shortest = `wait ${left}`;
+  const retrying = `retrying in ${left}`;
+  const end = formatUntil(until, now);
+  // The last part of `cannot connect to HOST: connection refused` is the cause.
+  const cause = failure.slice(failure.lastIndexOf(': ') + 1).trim();
   switch (reason) {
     case 'pending':
       if (isOwn) return ['waiting for a response'];
       return ['waiting for another petstore process', 'waiting for another process'];
     case 'list':
-      return [`the list is incomplete; fetching it again in ${left}`, `incomplete list; retrying in ${left}`, shortest];
+      return [`the list is incomplete; fetching it again in ${left}`, `incomplete list; ${retrying}`];
     case 'requests':
-      return [
-        `waiting ${left} for creates that may still be processed`,
-        `waiting ${left} for earlier creates`,
-        shortest,
-      ];
+      return [`waiting ${left} for creates that may still be processed`, `waiting ${left} for earlier creates`];
     case 'lock':
       return [`waiting ${left} to confirm the import lock on the state server`, `waiting ${left} to confirm the lock`];
-    case 'backoff': {
-      // The last part of `cannot connect to HOST: connection refused` is the cause.
-      const cause = failure.slice(failure.lastIndexOf(': ') + 1).trim();
-      const retrying = `retrying in ${left}`;
-      return [`request failed (${failure}); ${retrying}`, `${cause}; ${retrying}`, retrying, shortest];
-    }
-    case 'blocked': {
-      const retrying = `retrying in ${left}`;
-      const end = formatUntil(until, now);
-      return [`rate limited (429); ${retrying}${end}`, `rate limited; ${retrying}`, retrying, shortest];
-    }
-    case 'window': {
-      const wait = `waiting ${left} for the rate limit`;
-      return [`${wait} to reset${formatUntil(until, now)}`, wait, shortest];
-    }
+    case 'backoff':
+      return [`request failed (${failure}); ${retrying}`, `${cause}; ${retrying}`];
+    case 'blocked':
+      return [`rate limited (429); ${retrying}${end}`, `rate limited; ${retrying}`];
+    case 'window':
+      return [`waiting ${left} for the rate limit to reset${end}`, `waiting ${left} for the rate limit`];
   }
 }

@@ -93,7 +93,7 @@ test.each<[columns: number, status: string | undefined, given: HttpWait, expecte
   [80, 'asking \u001b[2J', wait(41), 'asking ␛[2J · waiting 41s for the rate limit to reset'],
   [120, undefined, REFUSED, 'request failed (cannot connect to 127.0.0.1:4010: connection refused); retrying in 5s'],
   [40, undefined, REFUSED, 'connection refused; retrying in 5s'],
-  [30, undefined, REFUSED, 'retrying in 5s'],
+  [30, undefined, REFUSED, 'wait 5s'],
   [40, undefined, { ...REFUSED, failure: 'status 503' }, 'status 503; retrying in 5s'],
   [40, undefined, wait(5, 'pending'), 'waiting for another process'],
   [40, undefined, wait(5, 'list'), 'incomplete list; retrying in 5s'],
