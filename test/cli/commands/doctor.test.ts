@@ -2,9 +2,13 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { checkServer } from '../../../src/cli/commands/doctor-checks.ts';
 import { checkClock } from '../../../src/cli/commands/doctor-request.ts';
 import { run } from '../../../src/cli/program.ts';
+import { systemClock } from '../../../src/clock.ts';
+import { StateServer } from '../../../src/shared-log/state-server.ts';
+import { parseStateUrl } from '../../../src/shared-log/state-url.ts';
 import { hasModes, hasMounts, needs } from '../../support/capabilities.ts';
 import { errorResponse } from '../../support/http-fake.ts';
 import { place } from '../../support/processes.ts';
@@ -171,6 +175,19 @@ needs('redis')('doctor shows a state server, and warns if it may evict keys', as
   const unlimited = await check('--maxmemory-policy', 'allkeys-lru');
   expect(unlimited).toMatchObject({ status: 'ok', detail: expect.stringMatching(/:\d+ responded without TLS$/) });
 });
+
+needs('redis').each(['xadd', 'del'])(
+  'doctor rejects a user of the state server without the permission for %s',
+  async (command) => {
+    await using server = await RedisServer.start();
+    const connection = parseStateUrl(server.url, undefined, { url: 'X', password: 'Y' });
+    const state = new StateServer({ connection, clock: systemClock });
+    onTestFinished(() => state.close());
+    expect(await checkServer(state, systemClock)).toBeUndefined();
+    await server.command('ACL', 'SETUSER', 'default', `-${command}`);
+    await expect(checkServer(state, systemClock)).rejects.toThrow('permission denied');
+  },
+);
 
 test.each([
   [4000, 'ok', 'agrees with the service'],
