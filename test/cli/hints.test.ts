@@ -128,7 +128,7 @@ test.each<[...Row, act: () => unknown]>([
 );
 
 const writeBody = () => write('my dog.json', '{"name":"dog"}');
-const INPUT = 'use --input FILE to read the body from a file';
+const INPUT = "use --input 'my dog.json' to read the body from a file";
 
 test.each<[...Row, again: string]>([
   ['auth login ci', 3, 'add --url https://HOST/v1', nothing, 'auth login ci --url URL'],
