@@ -41,12 +41,10 @@ class MachineClock extends FakeClock {
 }
 
 class CountingServer extends StateServer {
-  /** Calls since the start, and those without a reply. */
-  attempts = 0;
+  /** Calls without a reply. */
   calls = 0;
 
   override async run(...args: Parameters<StateServer['run']>): Promise<Reply> {
-    this.attempts++;
     this.calls++;
     return super.run(...args).finally(() => this.calls--);
   }
@@ -265,23 +263,6 @@ withServer(
   },
 );
 
-withServer('a machine tries to return to the server once a second, and warns of the first outage only', async () => {
-  const machine = await Machine.with(3);
-  await server.kill();
-  machine.ledger.release(await machine.outlasting(machine.take()), 'unsent');
-  const attempts = machine.server.attempts;
-  for (let tenths = 0; tenths <= 25; tenths++) {
-    machine.ledger.release(await machine.take(), 'unsent');
-    await machine.pass();
-  }
-  expect(machine.server.attempts - attempts).toBe(2);
-  await server.start();
-  await machine.untilBack();
-  await server.kill();
-  await machine.outlasting(machine.take());
-  expect(machine.warnings).toEqual([expect.stringContaining('only on this machine')]);
-});
-
 withServer.each(['before', 'after'])(
   'a 429 to a request that was granted alone is shared: %s the server is used again',
   async (when) => {
@@ -352,16 +333,3 @@ withServer.each([
     expect(machine.warnings).toEqual(warnings);
   },
 );
-
-// A server that responds to reads but rejects writes.
-withServer('a server that is out of memory is left after 5 s with one warning', async () => {
-  const machine = await Machine.with(3);
-  await machine.take();
-  await server.command('CONFIG', 'SET', 'maxmemory', '1');
-  machine.ledger.release(await machine.outlasting(machine.take()), 'unsent');
-  for (let times = 0; times < 20; times++) {
-    machine.ledger.release(await machine.take(), 'unsent');
-    for (let tenths = 0; tenths < 5; tenths++) await machine.pass();
-  }
-  expect([machine.outages.length, machine.warnings]).toEqual([1, [expect.stringContaining('only on this machine')]]);
-});
