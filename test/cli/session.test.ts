@@ -1,43 +1,9 @@
-// The global options and the notices of a session.
+// The notices of a session, and what it closes at its end.
 import { expect, test } from 'vitest';
-import { checkGlobalOptions } from '../../src/cli/global-options.ts';
-import { createProgram, run } from '../../src/cli/program.ts';
+import { run } from '../../src/cli/program.ts';
 import { Session } from '../../src/cli/session.ts';
 import { until } from '../support/processes.ts';
 import { inProcess, world } from '../support/world.ts';
-
-const TIMES = { maxWait: 120_000, timeout: 30_000 };
-const DEFAULTS = { json: false, format: 'table', maxRetries: 4, color: true, quiet: false, ...TIMES };
-const ENV = { PETSTORE_MAX_WAIT: '1h', PETSTORE_MAX_RETRIES: '0', PETSTORE_TIMEOUT: '500ms', PETSTORE_QUIET: '1' };
-const TYPED = ['-p', 'production', '--max-wait', '3', '--max-retries', '7', '--timeout', '30s'];
-
-test.each<[string[], Record<string, string>, object]>([
-  [[], {}, {}],
-  [[], ENV, { maxWait: 3_600_000, maxRetries: 0, timeout: 500, quiet: true }],
-  [TYPED, ENV, { profile: 'production', maxWait: 3000, maxRetries: 7, quiet: true }],
-  [TYPED, { PETSTORE_TIMEOUT: 'x' }, { profile: 'production', maxWait: 3000, maxRetries: 7 }],
-  [[], { PETSTORE_QUIET: '0' }, {}],
-  [[], { PETSTORE_QUIET: 'false' }, {}],
-  [['--format=json'], {}, { json: true, format: 'json' }],
-  [['--json', '--format', 'json'], {}, { json: true, format: 'json' }],
-])('the global options of %j with the environment %j are the defaults except %j', async (args, env, expected) => {
-  const program = createProgram(world([]));
-  program.parseOptions([...args, 'quota']);
-  const options = checkGlobalOptions(program.opts(), env);
-  expect(options).toEqual({ ...DEFAULTS, ...expected });
-});
-
-test.each([
-  [['--timeout='], {}, 'invalid duration "" for --timeout'],
-  [['--max-retries', '0x1'], {}, 'invalid number "0x1" for --max-retries'],
-  [[], { PETSTORE_MAX_WAIT: 'soon' }, 'invalid duration "soon" for PETSTORE_MAX_WAIT'],
-  [[], { PETSTORE_MAX_RETRIES: '1000' }, 'invalid number "1000" for PETSTORE_MAX_RETRIES'],
-  [['--json', '--format', 'csv'], {}, '--json and --format csv cannot be combined'],
-])('the invalid options %j with %j are rejected with an error that names them', async (args, env, message) => {
-  const { code, out, err } = await inProcess([...args, 'quota', '-p', 'sandbox'], { env });
-  expect({ code, out }).toEqual({ code: 2, out: '' });
-  expect(err).toContain(message);
-});
 
 const OPTIONS = { json: false, format: 'table', maxWait: 0, maxRetries: 0, timeout: 1, color: true } as const;
 
