@@ -63,6 +63,7 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string | un
   ['categories import a.csv de.csv', 'unexpected argument "de.csv"', 'import one file at a time'],
   ['categories get guinea pig', 'unexpected argument "pig"', 'quote a value that contains spaces'],
   ['categories get', 'NAME is required', 'pass a name, or an id with --id'],
+  ['categories get ', 'NAME is empty', 'pass a name, or an id with --id'],
   ['categories get dog --id 1', 'NAME and --id cannot be combined', 'use one of them'],
   ['categories get --id x', 'invalid value "x" for --id', 'use a whole number'],
   ['auth login a b', 'unexpected argument "b"', see('auth login ')],

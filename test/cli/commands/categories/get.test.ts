@@ -38,16 +38,6 @@ test.each([
   expect((await get(args)).err).toBe(`error: ${message}\nhint: ${hint}\n`);
 });
 
-test.each([
-  [[''], 'NAME is empty'],
-  [[], 'NAME is required'],
-])('`categories get %j` is a usage error, and nothing is sent', async (args, message) => {
-  const { env, requests } = await serving(() => ({ body: BODY }));
-  const err = `error: ${message}\nhint: pass a name, or an id with --id\n`;
-  expect(await inProcess(['categories', 'get', ...args], { env })).toEqual({ code: 2, out: '', err });
-  expect(requests).toEqual([]);
-});
-
 test('with only one page of a list, `get` prints a category on it, and cannot tell whether another one exists', async () => {
   const headers = { link: '</v1/categories?page=2>; rel="next"' };
   expect(await get(['dog', '--json'], headers)).toMatchObject({ code: 0, err: '' });
