@@ -113,10 +113,17 @@ function onForgetfulServer() {
     pauses.push(`${reason} ${ms}`);
     await clock.sleep(ms);
   };
+  const start = (pid: number): Lock =>
+    new Lock(log, clock, { ...IN_MEMORY, isOnServer: true, process: { ...process, pid }, livenessOf: () => 'alive' });
   return {
-    ...{ clock, log, pauses, pause },
-    start: (pid: number): Lock =>
-      new Lock(log, clock, { ...IN_MEMORY, isOnServer: true, process: { ...process, pid }, livenessOf: () => 'alive' }),
+    ...{ clock, log, pauses, pause, start },
+    /** Starts a run that holds a confirmed lock. */
+    confirmed: async (pid: number): Promise<Lock> => {
+      const run = start(pid);
+      await run.acquire({ signal, pause });
+      await run.confirm(pause);
+      return run;
+    },
     /** Restores the records of an earlier time. */
     rollBack: (snapshot: Iterable<string>): void => {
       Object.assign(log.cached(), { holder: undefined }, new MemoryLog(lockFormat, snapshot).cached());
@@ -138,16 +145,12 @@ test('on a state server, a run may list at once, but creates nothing until 4 s a
 });
 
 test('a run whose lock was lost by a server that fell back to older records takes it back, and the next run waits', async () => {
-  const { log, pause, start, rollBack, clock } = onForgetfulServer();
-  const earlier = start(1);
-  await earlier.acquire({ signal, pause });
-  await earlier.confirm(pause);
+  const { log, pause, confirmed, start, rollBack, clock } = onForgetfulServer();
+  const earlier = await confirmed(1);
   await earlier.close();
   // A snapshot with a released lock: the log is not empty.
   const snapshot = [...lockFormat.snapshot(log.cached())];
-  const first = start(2);
-  await first.acquire({ signal, pause });
-  await first.confirm(pause);
+  const first = await confirmed(2);
   rollBack(snapshot);
   const second = start(3);
   const events: string[] = [];
@@ -164,11 +167,9 @@ test('a run whose lock was lost by a server that fell back to older records take
 });
 
 test('a run that ends before it takes back its lost lock makes the next run list again', async () => {
-  const { log, pause, start, rollBack } = onForgetfulServer();
+  const { log, pause, confirmed, start, rollBack } = onForgetfulServer();
   const snapshot = [...lockFormat.snapshot(log.cached())];
-  const first = start(1);
-  await first.acquire({ signal, pause });
-  await first.confirm(pause);
+  const first = await confirmed(1);
   const own = structuredClone(log.cached());
   rollBack(snapshot);
   const second = start(2);
@@ -180,10 +181,8 @@ test('a run that ends before it takes back its lost lock makes the next run list
 });
 
 test('a run that was taken over cannot take the lock back from a third run that is not confirmed yet', async () => {
-  const { pause, start, log, clock } = onForgetfulServer();
-  const suspended = start(1);
-  await suspended.acquire({ signal, pause });
-  await suspended.confirm(pause);
+  const { pause, start, confirmed, log, clock } = onForgetfulServer();
+  const suspended = await confirmed(1);
   const other = new Lock(log, clock, {
     ...{ ...IN_MEMORY, isOnServer: true, process: { ...process, pid: 2 } },
     livenessOf: () => 'dead',
