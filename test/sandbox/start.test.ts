@@ -81,9 +81,3 @@ test('startSandbox on a busy port is a usage error, and with an unusable data fi
   await expect(unusable).rejects.toMatchObject({ kind: 'storage', message, hint });
   await start({ port });
 });
-
-test('a sandbox in memory keeps the state of its client in memory, and one with data does not', async () => {
-  await using memory = await startSandbox();
-  await using file = await startSandbox({ data: join(tempDir(), 'data') });
-  expect([memory.client.stateDir, file.client.stateDir]).toEqual([null, undefined]);
-});

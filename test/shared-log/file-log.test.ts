@@ -429,17 +429,6 @@ test.runIf(process.getuid)('a log file that another user owns is an error', () =
   expect(() => open(tempDir(), 1e9, { fs: stub })).toThrow('is owned by another user');
 });
 
-test('a log rotates on a file system that has neither links nor renames', () => {
-  const none = (): never => {
-    throw Object.assign(new Error('operation not supported'), { code: 'ENOTSUP' });
-  };
-  const dir = tempDir();
-  const log = open(dir, 300, { fs: { ...fs, linkSync: none, renameSync: none, symlinkSync: none } });
-  for (const record of numbered(100)) log.append(record);
-  expect(open(dir).refresh()).toEqual(numbered(100));
-  expect([segmentIn(dir) > 3, fs.readdirSync(dir).length]).toEqual([true, 2]);
-});
-
 // A file system as on Windows and macOS: it finds a file under any spelling, and lists it under the first.
 function caseInsensitive(): LogFs {
   const actual = (path: fs.PathLike): string => {

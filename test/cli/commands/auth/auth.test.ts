@@ -80,11 +80,6 @@ test('auth login replaces the key and keeps the saved URL, unless --url is given
   expect(saved()).toEqual({ url: 'https://b.example/v1', key: 'other', origin: 'https://b.example' });
 });
 
-test('auth login --no-verify sends nothing', async () => {
-  expect(await login('other', ' --no-verify')).toMatchObject({ code: 0 });
-  expect(service.requests).toEqual([]);
-});
-
 const TO_USE = expect.stringContaining('To use it, add -p farm or run `petstore auth switch farm`');
 
 test('auth login leaves the sandbox active, which needs no key', async () => {
