@@ -1,6 +1,5 @@
-// The records of a lock, and the state to which they reduce. An unknown record is ignored: another program or version has written it.
+// The records of a lock, and the state to which they reduce.
 import type { LogFormat } from '../shared-log/log.ts';
-import { isObject, tryParseJson } from '../shared-log/log.ts';
 import type { ProcessRef } from '../shared-log/process-liveness.ts';
 
 /** Part of the lock's name, so that no version reads the records of another one. */
@@ -38,11 +37,11 @@ export function revisionOf({ holder, at }: LockState): string {
 export const lockFormat: LogFormat<LockState> = {
   initial: () => ({ term: 0, at: 0, drainMs: 0 }),
   apply(state, text, serverTime) {
-    const record = tryParseJson(text);
-    if (isSnapshot(record)) Object.assign(state, record.state);
-    else if (isLockRecord(record)) CHANGES[record.kind](state, { ...record, at: serverTime ?? record.at });
+    const record = JSON.parse(text) as LockRecord | { readonly kind: 'snapshot'; readonly state: LockState };
+    if (record.kind === 'snapshot') Object.assign(state, record.state);
+    else CHANGES[record.kind](state, { ...record, at: serverTime ?? record.at });
   },
-  snapshot: (state) => [JSON.stringify({ kind: 'state', state })],
+  snapshot: (state) => [JSON.stringify({ kind: 'snapshot', state })],
 };
 
 const CHANGES: Readonly<Record<LockRecord['kind'], (state: LockState, record: LockRecord) => void>> = {
@@ -57,36 +56,21 @@ const CHANGES: Readonly<Record<LockRecord['kind'], (state: LockState, record: Lo
   },
 
   beat(state, record) {
-    if (!mayChange(state, record)) return;
-    const { run, process, drainMs, at } = record;
-    Object.assign(state, { holder: { ...process, run }, term: Math.max(state.term, record.term), drainMs, at });
+    setHolder(state, record, { ...record.process, run: record.run });
   },
 
   release(state, record) {
-    if (!mayChange(state, record)) return;
-    const { drainMs, at } = record;
-    Object.assign(state, { holder: undefined, term: Math.max(state.term, record.term), drainMs, at });
+    setHolder(state, record, undefined);
   },
 };
 
 // A run that confirmed a later lock than the log shows takes the lock back: the server has lost its records.
-function mayChange({ holder, term }: LockState, record: LockRecord): boolean {
-  return holder?.run === record.run || record.term > term;
+function setHolder(state: LockState, { run, term, drainMs, at }: LockRecord, holder: LockState['holder']): void {
+  if (state.holder?.run !== run && term <= state.term) return;
+  Object.assign(state, { holder, term: Math.max(state.term, term), drainMs, at });
 }
 
 // At most `drainMs`, even if the clock was set back.
 function remainingDrain(state: LockState, at: number): number {
   return Math.min(Math.max(0, state.at + state.drainMs - at), state.drainMs);
-}
-
-function isSnapshot(record: unknown): record is { readonly state: LockState } {
-  if (!isObject(record) || record['kind'] !== 'state' || !isObject(record['state'])) return false;
-  const { term, at, drainMs, holder } = record['state'];
-  return [term, at, drainMs].every(Number.isFinite) && (holder === undefined || isObject(holder));
-}
-
-function isLockRecord(record: unknown): record is LockRecord {
-  if (!isObject(record) || !isObject(record['process'])) return false;
-  const { kind, run, term, at, drainMs } = record;
-  return Object.hasOwn(CHANGES, String(kind)) && typeof run === 'string' && [term, at, drainMs].every(Number.isFinite);
 }
