@@ -18,9 +18,7 @@ interface Endpoint {
   close?(): Promise<void>;
 }
 
-type LedgerPlace = Pick<MachineOptions, 'baseUrl' | 'key' | 'clock' | 'stateDir' | 'openMemory' | 'onWarning'>;
-
-export interface ServiceOptions extends LedgerPlace, Omit<HttpClientOptions, 'ledger' | 'transport'> {
+export interface ServiceOptions extends MachineOptions, Omit<HttpClientOptions, 'ledger' | 'transport'> {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Of this program, for `User-Agent`. */
   readonly version: string;
@@ -76,7 +74,11 @@ export class Service {
 
   async #openLedger(): Promise<Ledger> {
     const server = await this.#options.stateServer?.();
-    this.#openedLedger ??= await openLedger(this.#options, server);
+    if (server) {
+      const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');
+      this.#openedLedger = openSharedLedger(server, this.#options);
+    }
+    this.#openedLedger ??= openMachineLedger(this.#options);
     return this.#openedLedger;
   }
 
@@ -94,12 +96,4 @@ export class Service {
     }
     return new HttpClient({ ...this.#options, ledger, transport });
   }
-}
-
-async function openLedger(place: LedgerPlace, server: StateServer | undefined): Promise<Ledger> {
-  const { baseUrl, key, clock, stateDir, openMemory, onWarning } = place;
-  const own = { baseUrl, key, clock, stateDir, openMemory, onWarning };
-  if (!server) return openMachineLedger(own);
-  const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');
-  return openSharedLedger(server, own);
 }
