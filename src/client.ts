@@ -11,11 +11,11 @@ import { sharedMemory } from './rate-limit/machine-ledger.ts';
 import { Service } from './service.ts';
 import {
   checkAtLeastZero,
-  checkCount,
   checkListener,
   checkOptions,
   checkPath,
   checkTimeout,
+  checkWholeNumber,
 } from './settings/check-options.ts';
 import { checkBaseUrl, checkKey } from './settings/credential-rules.ts';
 import { stateDir } from './settings/paths.ts';
@@ -54,7 +54,7 @@ export function createClient(options: ClientOptions): Client {
   const dir = stateDirOf(given.stateDir);
   const limits = {
     maxWaitMs: checkAtLeastZero(given.maxWaitMs ?? 120_000, 'maxWaitMs'),
-    maxRetries: checkCount(given.maxRetries ?? 4, 'maxRetries'),
+    maxRetries: checkWholeNumber(given.maxRetries ?? 4, 'maxRetries', 0, 999),
     timeoutMs: checkTimeout(given.timeoutMs ?? 30_000),
   };
   const service = new Service({

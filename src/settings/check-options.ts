@@ -56,12 +56,6 @@ export function checkAtLeastZero(value: unknown, name: string): number {
   throw new PetstoreError('usage', `${name} must be a number of at least 0`);
 }
 
-/** @throws PetstoreError `usage` unless the value is a whole number of at least 0 */
-export function checkCount(value: unknown, name: string): number {
-  if (Number.isInteger(value) && Number(value) >= 0) return Number(value);
-  throw new PetstoreError('usage', `${name} must be a whole number of at least 0`);
-}
-
 /**
  * With a timeout of 0, the outcome of a create would always be unknown.
  * @returns whole milliseconds, at most those of a timer
