@@ -2,7 +2,7 @@
 import type { ImportDocument } from '../client-types.ts';
 import { PetstoreError, rephrase } from '../errors.ts';
 import { statusTraits } from '../http/retry.ts';
-import { formatCount, formatNumber, quoted } from '../text/format.ts';
+import { formatCount, formatNumber, formatSome, quoted } from '../text/format.ts';
 
 const MOST_NAMED = 5;
 const SPELLING =
@@ -48,7 +48,7 @@ export function changedNameError(name: string, changed: string, isRow: boolean):
 }
 
 export function possibleDuplicatesError(names: readonly string[]): PetstoreError {
-  const which = names.slice(0, MOST_NAMED).map(quoted).join(', ');
+  const which = formatSome(names.map(quoted), MOST_NAMED);
   return new PetstoreError('unknown_outcome', `the list shows several categories named ${which}`, { hint: COMPARE });
 }
 
@@ -99,22 +99,17 @@ function unknownRowsError(
   { unknown, unexplained = [] }: ImportDocument,
   stop: PetstoreError | undefined,
 ): PetstoreError {
-  const rows = someOf(unknown, ({ row, name }) => `${quoted(name)} (row ${row})`);
+  const rows = unknown.map(({ row, name }) => `${quoted(name)} (row ${row})`);
   const reasons = stop ? [stop.message] : unknown.slice(0, MOST_NAMED).flatMap(({ reason }) => reason ?? []);
   const why = reasons.length > 0 ? ` (${[...new Set(reasons)].join('; ')})` : '';
-  const found = someOf(unexplained, ({ id, name }) => `${quoted(name)} (id ${id})`);
+  const found = unexplained.map(({ id, name }) => `${quoted(name)} (id ${id})`);
+  const more = found.length > 0 ? `; new in the list: ${formatSome(found, MOST_NAMED)}` : '';
   const what = formatCount(unknown.length, 'category', 'categories');
-  const message = `${what} may or may not exist: ${rows}${why}${found && `; new in the list: ${found}`}`;
+  const message = `${what} may or may not exist: ${formatSome(rows, MOST_NAMED)}${why}${more}`;
   const { code, status } = stop ?? {};
   const error = new PetstoreError('unknown_outcome', message, { code, status, cause: stop });
-  if (found) return rephrase(error, message, { hint: SPELLING });
+  if (more) return rephrase(error, message, { hint: SPELLING });
   return withReason(error, `look ${unknown.length === 1 ? 'it' : 'them'} up again`);
-}
-
-function someOf<T>(items: readonly T[], format: (item: T) => string): string {
-  const named = items.slice(0, MOST_NAMED).map(format);
-  if (items.length > MOST_NAMED) named.push(`and ${formatNumber(items.length - MOST_NAMED)} more`);
-  return named.join(', ');
 }
 
 function rejectedRowsError(

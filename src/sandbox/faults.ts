@@ -1,6 +1,6 @@
 // Injected faults: their kinds, their notation, and the draw for each request.
 import { invalidValueError } from '../settings/check-options.ts';
-import { parseDuration } from '../text/format.ts';
+import { formatChoices, parseDuration } from '../text/format.ts';
 
 /** 500, 503 and reset happen before the operation runs, the others after it. */
 export const FAULT_KINDS = ['latency', '500', '503', 'reset', 'lost-response', 'truncate', 'garbage'] as const;
@@ -24,8 +24,7 @@ export function parseFault(text: string, option: string): FaultRule {
   const [, name, duration, percentage = '100'] = /^([^=:]+)(?:=([^:]*))?(?::(.*))?$/.exec(text.trim()) ?? [];
   const kind = FAULT_KINDS.find((each) => each === name);
   if (!kind) {
-    const kinds = `${FAULT_KINDS.slice(0, -1).join(', ')} or ${FAULT_KINDS.at(-1)}`;
-    throw invalidValueError(text, option, `use ${kinds}, for example 500:10`);
+    throw invalidValueError(text, option, `use ${formatChoices(FAULT_KINDS)}, for example 500:10`);
   }
   if (kind !== 'latency' && duration !== undefined) {
     throw invalidValueError(text, option, 'use a duration with latency only');

@@ -85,6 +85,12 @@ export function formatMaximum(limit: number): string {
   return limit > UNLIMITED ? 'unlimited' : `at most ${formatNumber(limit)}`;
 }
 
+/** For example `dog, cat, and 7 more`. */
+export function formatSome(items: readonly string[], most: number): string {
+  const more = items.length > most ? [`and ${formatNumber(items.length - most)} more`] : [];
+  return [...items.slice(0, most), ...more].join(', ');
+}
+
 /** For example `table, json or csv`. */
 export function formatChoices(words: readonly string[]): string {
   return words.join(', ').replace(/, ([^,]*)$/, ' or $1');

@@ -9,7 +9,7 @@ import { ImportResults } from '../../../import/results.ts';
 import type { InputRow } from '../../../import/row-validator.ts';
 import type { ProcessRef } from '../../../shared-log/process-liveness.ts';
 import { escapeControls } from '../../../text/escape.ts';
-import { formatCount, formatNumber, quoted } from '../../../text/format.ts';
+import { formatCount, formatNumber, formatSome, quoted } from '../../../text/format.ts';
 import type { Action } from '../../command.ts';
 import type { RowOptions } from '../../rows/rows.ts';
 import { readInputFile, readRows } from '../../rows/rows.ts';
@@ -135,7 +135,7 @@ export function repeatedNamesWarning(rows: readonly InputRow[]): string | undefi
   }
   if (repeats.length === 0) return undefined;
   const what = repeats.length === 1 ? 'row repeats a name and is' : 'rows repeat a name and are';
-  return `${formatNumber(repeats.length)} ${what} skipped: ${listSome(repeats)}`;
+  return `${formatNumber(repeats.length)} ${what} skipped: ${formatSome(repeats, MOST_NAMED)}`;
 }
 
 /** A warning about names that differ from each other only in case, spaces or Unicode form. */
@@ -150,18 +150,13 @@ export function lookAlikesWarning(rows: readonly NewCategory[]): string | undefi
   }
   if (pairs.size === 0) return undefined;
   const what = 'names that differ only in case, spaces or Unicode form become separate categories';
-  return `${what}: ${listSome([...pairs])}`;
+  return `${what}: ${formatSome([...pairs], MOST_NAMED)}`;
 }
 
 /** A warning about existing categories whose descriptions differ from the file's, since the service cannot update them. */
 export function differingDescriptionsWarning(names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
   const have = names.length === 1 ? 'existing category has' : 'existing categories have';
-  const which = listSome(names.map(quoted));
+  const which = formatSome(names.map(quoted), MOST_NAMED);
   return `${formatNumber(names.length)} ${have} a different description and cannot be updated: ${which}`;
-}
-
-function listSome(items: readonly string[]): string {
-  const more = items.length > MOST_NAMED ? `, and ${formatNumber(items.length - MOST_NAMED)} more` : '';
-  return `${items.slice(0, MOST_NAMED).join(', ')}${more}`;
 }
