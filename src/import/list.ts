@@ -68,9 +68,10 @@ export class KnownCategories {
   readonly #known = new Map<string, Known>();
 
   /** Adds a category unless it is known. */
-  add(category: Category, isNew = true): void {
-    const key = keyOf(category);
-    if (!this.#known.has(key)) this.#known.set(key, { owner: undefined, isNew });
+  add(category: Category, isNew = true): Known {
+    const known = this.#known.get(keyOf(category)) ?? { owner: undefined, isNew };
+    this.#known.set(keyOf(category), known);
+    return known;
   }
 
   has(category: Category): boolean {
@@ -78,9 +79,7 @@ export class KnownCategories {
   }
 
   own(category: Category, owner: ImportEntry): void {
-    this.add(category);
-    const known = this.#known.get(keyOf(category));
-    if (known) known.owner = owner;
+    this.add(category).owner = owner;
   }
 
   ownerOf(category: Category): ImportEntry | undefined {

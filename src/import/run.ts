@@ -147,7 +147,10 @@ class Run implements RunResult {
     entry.sent++;
     try {
       const category = await categories.create(entry.row, () => lock.assertHeld(), this.#stopped.signal);
-      return this.#acceptCreated(entry, category);
+      // A category that existed before, or that another response has named, proves nothing.
+      if (this.#known.has(category)) return this.#doubt(entry, LOST_MS, 'the response has the id of another category');
+      this.#assign(entry, category);
+      return true;
     } catch (error) {
       const { outcome, isFatal } = classifyError(error);
       if (isFatal) this.end(error);
@@ -158,13 +161,6 @@ class Run implements RunResult {
       const drainMs = { lost: LOST_MS, slow: Math.max(LOST_MS, timeoutMs), aborted: DRAIN_MS }[outcome];
       return this.#doubt(entry, drainMs, error instanceof PetstoreError ? error.details.problem : undefined);
     }
-  }
-
-  #acceptCreated(entry: ImportEntry, category: Category): boolean {
-    // A category that existed before, or that another response has named, proves nothing.
-    if (this.#known.has(category)) return this.#doubt(entry, LOST_MS, 'the response has the id of another category');
-    this.#assign(entry, category);
-    return true;
   }
 
   // A list is conclusive after `drainMs`.
