@@ -24,7 +24,6 @@ export type ImportData = Done | Preview;
 
 /** The maximum number of rows in a table; `--json` has all of them. */
 const SHOWN = 20;
-const LONGEST_CELL = 200;
 
 export const importView: View<ImportData> = {
   tables: true,
@@ -68,9 +67,7 @@ function* summary(
 }
 
 function* planned({ toCreate, skipped, estimate }: Preview, context: TextContext): Generator<string> {
-  yield* table(context, toCreate, 'to create', [
-    { header: 'description', value: ({ description = '' }) => shorten(description) },
-  ]);
+  yield* table(context, toCreate, 'to create', [{ header: 'description', value: ({ description }) => description }]);
   const create = `Would create ${formatCount(toCreate.length, 'category', 'categories')}`;
   yield `${create} and skip ${formatNumber(skipped.length)}\n`;
   if (toCreate.length > 0) yield `Estimated time: ${formatEstimate(estimate)}\n`;
@@ -81,11 +78,6 @@ function planJson({ estimate, ...preview }: Preview): object {
   return { ...preview, estimatedSeconds, exceedsDailyLimit: estimate.windowMs === DAY_MS && estimate.ms !== 0 };
 }
 
-// Truncates text for a table: laying out a name of one megabyte takes minutes.
-function shorten(text: string): string {
-  return text.length > LONGEST_CELL ? `${text.slice(0, LONGEST_CELL)}…` : text;
-}
-
 function* table<Row extends Pick<NumberedRow, 'row' | 'name'>>(
   context: TextContext,
   rows: readonly Row[],
@@ -94,7 +86,7 @@ function* table<Row extends Pick<NumberedRow, 'row' | 'name'>>(
 ): Generator<string> {
   if (rows.length === 0) return;
   const row: Column<Row> = { header: 'row', value: (one) => String(one.row), align: 'right' };
-  const name: Column<Row> = { header: 'name', value: (one) => shorten(one.name) };
+  const name: Column<Row> = { header: 'name', value: (one) => one.name };
   yield* context.table([row, name, ...columns], rows.slice(0, SHOWN));
   const more = rows.length - SHOWN;
   if (more > 0) yield context.style.dim(`and ${formatNumber(more)} more ${what} (see --json)\n`);
