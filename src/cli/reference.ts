@@ -35,20 +35,11 @@ export const EXIT_CODES = {
   },
 } as const satisfies Readonly<Record<ErrorKind, { code: number; meaning: string; retry: string }>>;
 
-/** The errors of a command whose requests change nothing. */
-export const READ_ERRORS: readonly ErrorKind[] = [
-  'usage',
-  'auth',
-  'rejected',
-  'rate_limited',
-  'network',
-  'service',
-  'storage',
-  'interrupted',
-];
+/** The errors of a command that changes something: each kind but a bug. */
+export const CHANGE_ERRORS = (Object.keys(EXIT_CODES) as ErrorKind[]).filter((kind) => kind !== 'internal');
 
-/** The errors of a command that changes something. */
-export const CHANGE_ERRORS: readonly ErrorKind[] = [...READ_ERRORS, 'unknown_outcome'];
+/** The errors of a command whose requests change nothing. */
+export const READ_ERRORS = CHANGE_ERRORS.filter((kind) => kind !== 'unknown_outcome');
 
 export const FORMATS = ['table', 'json', 'ndjson', 'csv', 'tsv'] as const;
 

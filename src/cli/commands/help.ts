@@ -1,7 +1,6 @@
 // Help: the text of `--help` and of `petstore help TOPIC`, and the command reference as JSON (`--help --json`).
 import type { Argument, Command, Option } from 'commander';
 import { Help } from 'commander';
-import type { ErrorKind } from '../../errors.ts';
 import { capitalize } from '../../text/format.ts';
 import type { PetstoreCommand, Program } from '../command.ts';
 import { commandPath, findCommand, rootOf } from '../command.ts';
@@ -212,7 +211,5 @@ function unwrapped(text = ''): string {
 
 function exitCodesOf(command: Command): readonly number[] {
   const { exitCodes = [] } = (command as PetstoreCommand).helpSections;
-  return Object.entries(EXIT_CODES).flatMap(([kind, { code }]) =>
-    exitCodes.includes(kind as ErrorKind) ? [code] : [],
-  );
+  return exitCodes.map((kind) => EXIT_CODES[kind].code);
 }
