@@ -6,8 +6,14 @@ import { PetstoreError, storageError } from '../../errors.ts';
 import { mkdirp } from '../../settings/paths.ts';
 import { escapeControls } from '../../text/escape.ts';
 import { writableHint } from '../hints.ts';
-import type { SavedProfiles, StoredProfile } from './store.ts';
-import { BUILT_IN_PROFILES, checkProfileName, DEFAULT_PROFILE, parseSavedProfiles } from './store.ts';
+import type { StoredProfile } from './store.ts';
+import { BUILT_IN_PROFILES, checkProfileName, DEFAULT_PROFILE, isProfileName } from './store.ts';
+
+/** The content of the file of profiles. */
+interface SavedProfiles {
+  readonly active?: string | undefined;
+  readonly profiles?: Readonly<Record<string, StoredProfile>>;
+}
 
 export type ProfileStore = ReturnType<typeof openConfStore>;
 
@@ -58,6 +64,32 @@ export function openConfStore(dir: string) {
     activate: (name: string): void => write({ active: checkProfileName(name) }),
   };
   return store;
+}
+
+/** @returns undefined if the text is damaged; the parser's error would quote it, and it may contain a key */
+function parseSavedProfiles(text: string): SavedProfiles | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isSavedProfiles(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isSavedProfiles(value: unknown): value is SavedProfiles {
+  if (!isObject(value)) return false;
+  const { active = DEFAULT_PROFILE, profiles = {} } = value;
+  if (typeof active !== 'string' || !isProfileName(active) || !isObject(profiles)) return false;
+  return Object.entries(profiles).every(([name, profile]) => isProfileName(name) && isStoredProfile(profile));
+}
+
+function isStoredProfile(value: unknown): boolean {
+  const isText = (field: unknown): boolean => ['string', 'undefined'].includes(typeof field);
+  return isObject(value) && [value['url'], value['key'], value['keyCommand'], value['origin']].every(isText);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

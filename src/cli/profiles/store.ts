@@ -14,38 +14,6 @@ export interface StoredProfile {
   readonly origin?: string | undefined;
 }
 
-/** The content of the file of profiles. */
-export interface SavedProfiles {
-  readonly active?: string | undefined;
-  readonly profiles?: Readonly<Record<string, StoredProfile>>;
-}
-
-/** @returns undefined if the text is damaged; the parser's error would quote it, and it may contain a key */
-export function parseSavedProfiles(text: string): SavedProfiles | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isSavedProfiles(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isSavedProfiles(value: unknown): value is SavedProfiles {
-  if (!isObject(value)) return false;
-  const { active = DEFAULT_PROFILE, profiles = {} } = value;
-  if (typeof active !== 'string' || !isProfileName(active) || !isObject(profiles)) return false;
-  return Object.entries(profiles).every(([name, profile]) => isProfileName(name) && isStoredProfile(profile));
-}
-
-function isStoredProfile(value: unknown): boolean {
-  const isText = (field: unknown): boolean => ['string', 'undefined'].includes(typeof field);
-  return isObject(value) && [value['url'], value['key'], value['keyCommand'], value['origin']].every(isText);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 export function hasKey(profile: StoredProfile | undefined): boolean {
   return profile?.key !== undefined || profile?.keyCommand !== undefined;
 }
@@ -57,7 +25,7 @@ export const DEFAULT_PROFILE = 'production';
 /** The profiles that exist from the start. */
 export const BUILT_IN_PROFILES: readonly string[] = [DEFAULT_PROFILE, 'staging', SANDBOX];
 
-function isProfileName(name: string): boolean {
+export function isProfileName(name: string): boolean {
   return /^[a-z0-9][a-z0-9_-]{0,31}$/.test(name);
 }
 
