@@ -2,10 +2,12 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import parseArgv from 'string-argv';
 import { expect, test } from 'vitest';
 import { ENVIRONMENT, GLOBAL_OPTIONS } from '../../src/cli/reference.ts';
 import { BIN } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { inProcess } from '../support/world.ts';
 
 const root = join(import.meta.dirname, '../..');
 const namesIn = (directory: string): string[] =>
@@ -41,4 +43,28 @@ test('the reference lists exactly the PETSTORE_ variables that the source reads'
   const options = GLOBAL_OPTIONS.map(({ variable }) => variable);
   const ours = (names: readonly unknown[]) => new Set(names.filter((name) => String(name).startsWith('PETSTORE_')));
   expect(ours([...read, ...options])).toEqual(ours([...ENVIRONMENT.map(({ name }) => name), ...options]));
+});
+
+// The commands in code spans and in blocks for a shell.
+const commands = documents.flatMap((file) => {
+  const text = textOf(file);
+  const blocks = [...text.matchAll(/^```(?:sh|console)\n(.*?)^```/gms)].flatMap(([, block = '']) => block.split('\n'));
+  const spans = [...text.matchAll(/`(petstore [^`]+)`/g)].map(([, span = '']) => span);
+  return [...blocks, ...spans].flatMap((line) => /(?:^|[|$] )petstore ([^|#]*)/.exec(line)?.[1]?.trim() ?? []);
+});
+
+test.each([...new Set(commands)])('the documents name `petstore %s`, a command with its options', async (line) => {
+  const { code, err } = await inProcess([...parseArgv(line.replace('COMMAND', 'doctor')), '--help']);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+});
+
+test('every npm script and benchmark that the documents name exists', () => {
+  const text = [...documents, 'CONTRIBUTING.md'].map(textOf).join('\n');
+  const namesOf = (pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, name = '']) => name);
+  const { scripts } = JSON.parse(textOf('package.json')) as { scripts: object };
+  const benchmarks = namesIn('bench').filter((file) => textOf(file).includes('export async function run('));
+  expect(Object.keys(scripts)).toEqual(expect.arrayContaining(namesOf(/npm run ([a-z:]+)/g)));
+  expect(benchmarks).toEqual(
+    expect.arrayContaining(namesOf(/npm run bench -- ([a-z-]+)/g).map((name) => `bench/${name}.ts`)),
+  );
 });
