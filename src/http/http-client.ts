@@ -1,6 +1,6 @@
 // The HTTP client: takes a ticket for each attempt, confirms it just before the first byte, and retries.
 import { setMaxListeners } from 'node:events';
-import type { RateLimitReading } from '../rate-limit/ledger-record.ts';
+import type { RateLimitReading } from '../rate-limit/key-state.ts';
 import { parseRateLimitHeaders } from './rate-limit-headers.ts';
 import { attemptError } from './request-errors.ts';
 import { rateLimitedError } from './response-errors.ts';

@@ -1,5 +1,5 @@
 // Parses the rate-limit headers that docs/service.md documents: pure, no clock. Everything else is ignored.
-import type { RateLimitReading } from '../rate-limit/ledger-record.ts';
+import type { RateLimitReading } from '../rate-limit/key-state.ts';
 import type { ResponseHead } from './types.ts';
 
 // Resets farther ahead than this are ignored, and longer waits are shortened to it.

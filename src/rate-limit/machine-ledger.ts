@@ -10,7 +10,7 @@ import type { LogFs } from '../shared-log/segments.ts';
 import type { KeyState } from './key-state.ts';
 import type { LedgerOptions, LedgerPlace } from './ledger.ts';
 import { Ledger } from './ledger.ts';
-import { ledgerFormat } from './ledger-format.ts';
+import { ledgerFormat } from './policy.ts';
 import { LEDGER_VERSION } from './rules.ts';
 
 export interface MachineOptions extends Omit<LedgerOptions, 'places'> {

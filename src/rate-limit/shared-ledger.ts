@@ -4,9 +4,9 @@ import type { StateServer } from '../shared-log/state-server.ts';
 import { StreamLog } from '../shared-log/stream-log.ts';
 import type { LedgerPlace } from './ledger.ts';
 import { Ledger } from './ledger.ts';
-import { ledgerFormat } from './ledger-format.ts';
 import type { MachineOptions } from './machine-ledger.ts';
 import { ledgerName, machinePlaces } from './machine-ledger.ts';
+import { ledgerFormat } from './policy.ts';
 import { LEDGER_VERSION } from './rules.ts';
 
 const ROTATE_AT = 200;

@@ -3,9 +3,8 @@
 // The time of a reset is known as a range. For example, a request is sent at 0 s, and its response arrives at 4 s and states a
 // reset in 60 s. The service may have written this at any moment between, so the reset is at 60 s at the earliest and at 64 s at
 // the latest. Requests wait for the latest time. Two responses describe different windows only if their ranges are apart.
-import type { KeyState, Ticket, Window } from './key-state.ts';
+import type { KeyState, RateLimitReading, Ticket, Window } from './key-state.ts';
 import { isSentAfter } from './key-state.ts';
-import type { RateLimitReading } from './ledger-record.ts';
 import { RULES } from './rules.ts';
 
 /** The time from which a request counts in the next window. */

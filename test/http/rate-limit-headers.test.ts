@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseRateLimitHeaders } from '../../src/http/rate-limit-headers.ts';
-import type { RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
+import type { RateLimitReading } from '../../src/rate-limit/key-state.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00.250Z');
 const NOON = 'Sat, 21 Nov 2026 12:00:00 GMT';

@@ -3,10 +3,9 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { admit } from '../../src/rate-limit/admission.ts';
-import type { KeyState } from '../../src/rate-limit/key-state.ts';
+import type { KeyState, LedgerEvent, LedgerRecord, RateLimitReading } from '../../src/rate-limit/key-state.ts';
 import { initialState } from '../../src/rate-limit/key-state.ts';
-import { ledgerFormat } from '../../src/rate-limit/ledger-format.ts';
-import type { LedgerEvent, LedgerRecord, RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
+import { ledgerFormat } from '../../src/rate-limit/policy.ts';
 import { LEDGER_VERSION, RULES } from '../../src/rate-limit/rules.ts';
 import { LEASE, play, refused, START } from '../support/records.ts';
 
@@ -73,22 +72,6 @@ test("a record on a server has the server's time", () => {
   const line = JSON.stringify({ kind: 'response', at: 0, id: 't1', reading: refused(), jitterDraw: 0 });
   ledgerFormat.apply(state, line, START + 4000);
   expect(state.block?.until).toBe(START + 9000);
-});
-
-test.each([
-  'not JSON',
-  'null',
-  '{"kind":"toString","at":1}',
-  `{"kind":"shrink","at":${START}}`,
-  '{"kind":"ticket","id":"x"}',
-  '{"kind":"lost","at":1e999,"id":"t1"}',
-  '{"kind":"snapshot","state":"later"}',
-  `{"kind":"response","at":${START}}`,
-])('the unknown record %s is ignored', (line) => {
-  const state = play('0 take t1');
-  const before = structuredClone(state);
-  ledgerFormat.apply(state, line);
-  expect(state).toEqual(before);
 });
 
 // Two versions of the program with different rules would disagree about one ledger.

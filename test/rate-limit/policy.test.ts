@@ -1,8 +1,7 @@
 // The policy: blocks after refusals, windows and their ends, requests without a response, and the pace without headers.
 import { expect, test } from 'vitest';
-import type { KeyState } from '../../src/rate-limit/key-state.ts';
+import type { KeyState, RateLimitReading } from '../../src/rate-limit/key-state.ts';
 import { initialState } from '../../src/rate-limit/key-state.ts';
-import type { RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
 import { reduce } from '../../src/rate-limit/policy.ts';
 import { RULES } from '../../src/rate-limit/rules.ts';
 import { grants, LEASE, play, refused, respond, START, ticket } from '../support/records.ts';

@@ -1,9 +1,8 @@
 // Ledger records for tests: sequences of tickets and responses, reduced to a state.
 import { expect } from 'vitest';
 import { admit, isStillGranted } from '../../src/rate-limit/admission.ts';
-import type { KeyState } from '../../src/rate-limit/key-state.ts';
+import type { KeyState, RateLimitReading } from '../../src/rate-limit/key-state.ts';
 import { initialState, ticketOf } from '../../src/rate-limit/key-state.ts';
-import type { RateLimitReading } from '../../src/rate-limit/ledger-record.ts';
 import { reduce } from '../../src/rate-limit/policy.ts';
 
 /** The start of every history, in epoch milliseconds. */
