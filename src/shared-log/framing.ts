@@ -6,7 +6,6 @@
 //   #snapshot CHECKSUM JSON .  the state at the beginning of a segment, as an array of records: all lines before it are void
 //   #seal .                    the end of a segment: all lines after it are void
 import { crc32 } from 'node:zlib';
-import { tryParseJson } from './log.ts';
 
 /** A line that was written completely. A checksum that does not match makes it `damaged`. */
 export type Line =
@@ -34,17 +33,6 @@ export function withoutChecksum(text: string): string | undefined {
   return withChecksum(record) === text ? record : undefined;
 }
 
-/** The records of a state as one record. */
-export function encodeSnapshot(records: Iterable<string>): string {
-  return JSON.stringify([...records]);
-}
-
-/** @returns undefined for anything but an encoded snapshot */
-export function decodeSnapshot(record: string): readonly string[] | undefined {
-  const records = tryParseJson(record);
-  return Array.isArray(records) && records.every((one) => typeof one === 'string') ? records : undefined;
-}
-
 // All of a frame is one write, so no other process can write between the guard and the line.
 const frame = (line: string): string => `${GUARD}\n${line}${SUFFIX}\n`;
 
@@ -56,7 +44,7 @@ export function recordFrame(id: string, record: string): string {
 }
 
 export function snapshotFrame(records: Iterable<string>): string {
-  return recordFrame(SNAPSHOT_ID, encodeSnapshot(records));
+  return recordFrame(SNAPSHOT_ID, JSON.stringify([...records]));
 }
 
 /** @returns undefined for a line without meaning: a guard, or a torn line */
@@ -69,6 +57,5 @@ export function parseLine(line: string): Line | undefined {
   const record = withoutChecksum(text.slice(space + 1));
   if (record === undefined) return { is: 'damaged' };
   if (id !== SNAPSHOT_ID) return { is: 'record', id, record };
-  const records = decodeSnapshot(record);
-  return records ? { is: 'snapshot', records, size: line.length } : { is: 'damaged' };
+  return { is: 'snapshot', records: JSON.parse(record), size: line.length };
 }

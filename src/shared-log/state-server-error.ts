@@ -36,7 +36,6 @@ function rejected(text: string, hint: Hint): Cause {
 }
 
 export const DATA_LOST = unavailable('it keeps no data', ({ url }) => `correct ${url}`);
-export const UNKNOWN_REPLY = unavailable('unknown reply', ({ url }) => `correct ${url}`);
 export const CLOSED = unavailable('connection closed');
 const NO_ROUTE = unavailable('no route to the host');
 export const NO_TLS = unavailable(

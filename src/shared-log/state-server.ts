@@ -168,7 +168,6 @@ export class StateServer {
     });
     try {
       await this.#within(client.connect());
-      endOnParserError(client);
       // With the library's own options, a failure would be a warning on stderr.
       if (password !== undefined) await this.#within(client.call('AUTH', ...(username ? [username] : []), password));
       if (database !== 0) await this.#within(client.call('SELECT', database));
@@ -211,17 +210,4 @@ export class StateServer {
       clearInterval(timer);
     }
   }
-}
-
-// The library's parser recurses for each level of a reply, so a deeply nested reply would end the process.
-function endOnParserError({ stream }: Redis): void {
-  const [parse] = stream.listeners('data') as ((data: Buffer) => void)[];
-  if (!parse) return;
-  stream.off('data', parse).on('data', (data) => {
-    try {
-      parse(data);
-    } catch (error) {
-      stream.destroy(error as Error);
-    }
-  });
 }

@@ -2,9 +2,8 @@
 //
 // Each call names the last entry that this process knows, and returns the entries after it (stream-scripts.ts). If the server
 // does not have that entry (data loss, a failover, a rotation long ago), the process reduces all entries again. After a
-// rotation, the first entry has a snapshot of the state, its own record included. Entries from another program are ignored.
+// rotation, the first entry has a snapshot of the state, its own record included.
 import type { Clock } from '../clock.ts';
-import { decodeSnapshot, encodeSnapshot, withChecksum, withoutChecksum } from './framing.ts';
 import type { Log, LogFormat } from './log.ts';
 import { ServerClock } from './server-clock.ts';
 import { DATA_LOST, StateServerError } from './state-server-error.ts';
@@ -57,7 +56,7 @@ export class StreamLog<State> implements Log<State> {
 
   /** May add the record twice after a lost reply. */
   async append(record: string): Promise<void> {
-    const length = await this.#exchange(withChecksum(record));
+    const length = await this.#exchange(record);
     // Of all writers, only the one whose record makes the log this long rotates it.
     if (length % this.#options.rotateAt === 0) await this.#compact();
   }
@@ -65,24 +64,24 @@ export class StreamLog<State> implements Log<State> {
   /** Does nothing, since the connection belongs to the StateServer. */
   close(): void {}
 
-  // Appends the text, if there is one, and reduces the new entries. Returns the length of the log.
-  async #exchange(text?: string): Promise<number> {
-    let reply = await this.#send(text);
+  // Appends the record, if there is one, and reduces the new entries. Returns the length of the log.
+  async #exchange(record?: string): Promise<number> {
+    let reply = await this.#send(record);
     if (reply.is === 'lost') {
       await this.#compact();
-      reply = await this.#send(text);
+      reply = await this.#send(record);
     }
     if (reply.is === 'lost') throw new StateServerError(DATA_LOST);
-    if (text !== undefined && reply.entries.at(-1)?.text !== text) throw new StateServerError(DATA_LOST);
+    if (record !== undefined && reply.entries.at(-1)?.record !== record) throw new StateServerError(DATA_LOST);
     this.#serverClock.read(reply.serverMs, reply.sentAt);
     if (reply.is === 'known') this.#reduce(reply.entries);
     else this.#reduceAgain(reply.entries);
     return reply.length;
   }
 
-  async #send(text: string | undefined) {
+  async #send(record: string | undefined) {
     const sentAt = this.#serverClock.moment;
-    return { ...(await exchange(this.#options, this.#last, text)), sentAt };
+    return { ...(await exchange(this.#options, this.#last, record)), sentAt };
   }
 
   #reduceAgain(entries: readonly Entry[]): void {
@@ -98,26 +97,18 @@ export class StreamLog<State> implements Log<State> {
       // Skip entries that the reply to a concurrent call contained.
       if (this.#last && !isLater(entry, this.#last)) continue;
       this.#last = entry;
-      if (entry.snapshot === undefined) this.#apply(entry);
+      if (entry.snapshot === undefined) this.#format.apply(this.#state, entry.record, entry.at);
       else this.#restore(entry.snapshot);
     }
   }
 
-  #apply({ at, text }: Entry): void {
-    const record = withoutChecksum(text);
-    if (record !== undefined) this.#format.apply(this.#state, record, Number(at));
-  }
-
-  #restore(snapshot: string): void {
-    const records = decodeSnapshot(withoutChecksum(snapshot) ?? '');
-    if (!records) return;
+  #restore(records: readonly string[]): void {
     this.#state = this.#format.initial();
     for (const record of records) this.#format.apply(this.#state, record);
   }
 
   // Rotates the log, or writes it again if the server has lost it.
   async #compact(): Promise<void> {
-    const snapshot = withChecksum(encodeSnapshot(this.#format.snapshot(this.#state)));
-    await compact(this.#options, { last: this.#last, snapshot, length: this.#options.rotateAt });
+    await compact(this.#options, this.#last, this.#format.snapshot(this.#state), this.#options.rotateAt);
   }
 }

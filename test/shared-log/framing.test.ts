@@ -2,8 +2,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
-  decodeSnapshot,
-  encodeSnapshot,
   FILE_STARTS,
   parseLine,
   recordFrame,
@@ -44,8 +42,6 @@ test.each([
   ['a changed letter', recordFrame(ID, 'category').replace('gory', 'gary')],
   ['a lost letter', recordFrame(ID, 'category').replace('gory', 'gor')],
   ['a changed snapshot', snapshotFrame(['a']).replace('"a"', '"b"')],
-  ['a snapshot that is no list', recordFrame('#snapshot', '{}')],
-  ['a snapshot of other things than records', recordFrame('#snapshot', '[1]')],
   ['a record without a checksum', '~\nID record .\n'],
   ['a line without an ID', '~\nrecord .\n'],
   ['an empty line', '~\n .\n'],
@@ -68,9 +64,4 @@ test('a checksum fits its own record only', () => {
     withChecksum('ab').slice(0, -1),
   ])
     expect(withoutChecksum(text)).toBeUndefined();
-});
-
-test('only an array of strings is a snapshot', () => {
-  expect(decodeSnapshot(encodeSnapshot(new Set(['a', '"b"'])))).toEqual(['a', '"b"']);
-  for (const text of ['', '[', '{}', 'null', '[null]', '"a"']) expect(decodeSnapshot(text)).toBeUndefined();
 });

@@ -76,8 +76,6 @@ test.each<[string, string, (socket: Socket) => unknown]>([
   ['responds in HTTP', 'it is not a Valkey or Redis server', (socket) => socket.end('HTTP/1.1 400 Bad\r\n\r\n')],
   ['closes the connection', 'connection closed', (socket) => socket.destroy()],
   ['does not respond', 'timed out', () => undefined],
-  // The library's parser would overflow the stack and end the process.
-  ['nests arrays too deeply', 'connection closed', (socket) => socket.write('*1\r\n'.repeat(200_000))],
 ])('a server that %s is unavailable (%s), and no command is resent', async (_what, reason, respond) => {
   const server = await scripted((_command, socket) => respond(socket));
   expect(await failure(client(server.port))).toBe(`unavailable: ${reason}`);

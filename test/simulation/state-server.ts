@@ -7,8 +7,8 @@ type Entry = readonly [id: string, fields: readonly string[]];
 type Reply = string | number | readonly (string | number | readonly Entry[])[];
 
 /** The SHA-1 of the two scripts. */
-const APPEND = 'ff13b9f512fd05c9345a66c411b21482307421e3';
-const COMPACT = '4c6852b257fb649699aac0724d1108937bcec76d';
+const APPEND = '69e74bb06e6cc88a6a44a57589d534899268c9ee';
+const COMPACT = '42ea66700104c0d6a0d09132db138bb7a2eb5c00';
 /** The time until all machines use it again after an outage, in milliseconds. */
 const SETTLED_AFTER_MS = 10_000;
 

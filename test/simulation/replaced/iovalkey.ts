@@ -6,8 +6,6 @@ export class ReplyError extends Error {}
 
 export class Redis {
   status = 'wait';
-  /** No data arrives on it: replies are values. */
-  readonly stream = { listeners: (): [] => [] };
   readonly #owner = callingProcess();
   #arrivedAt = 0;
   #repliedAt = 0;
