@@ -59,7 +59,7 @@ export interface GlobalOptions {
   readonly color: boolean;
 }
 
-export interface GlobalOption {
+interface GlobalOption {
   /** In commander's syntax. */
   readonly flags: string;
   readonly description: string;

@@ -26,7 +26,7 @@ import {
   warning,
 } from './doctor-request.ts';
 
-export interface CheckDefinition {
+interface CheckDefinition {
   readonly label: string;
   readonly test: () => CheckResult | Promise<CheckResult>;
   /** The labels of earlier checks; if one of them failed, this one would fail for the same reason. */

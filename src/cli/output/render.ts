@@ -16,7 +16,7 @@ type RenderContext = Pick<Context, 'stdout' | 'env' | 'clock'>;
 type RenderOptions = Pick<GlobalOptions, 'format' | 'color'>;
 
 /** Returns the pieces to write, in order; each piece of text ends in a line break. */
-export type Renderer<Data> = (data: Data) => Iterable<string | Uint8Array>;
+type Renderer<Data> = (data: Data) => Iterable<string | Uint8Array>;
 
 /**
  * Loads the renderer of a format; call it before anything is sent, so that the result can be printed afterwards.
