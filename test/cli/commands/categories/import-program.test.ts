@@ -86,6 +86,7 @@ test.runIf(hasSignals)('after SIGINT, an import prints how to resume, and a wait
   await killed;
   first.kill('SIGINT');
   const outcome = await interrupted;
+  service.delayMs = 0;
   const { created, unknown, pending } = documentOf(outcome);
   expect([outcome.code, unknown, created.length + pending]).toEqual([130, [], 100]);
   const hint = 'run `petstore categories import rows.csv --json --concurrency 2` to resume';
@@ -112,37 +113,41 @@ test.runIf(hasPty)(
   },
 );
 
-for (const [define, place, loss, isShared] of [
-  [test, 'by the next import', 'the state directory was deleted', false],
-  [withServer, 'by an import on another machine', 'the state server was flushed', true],
+/** Kills an import after it has sent four creates. */
+async function killed({ service, spawn }: Awaited<ReturnType<typeof fleetOf>>): Promise<void> {
+  const child = spawn();
+  const outcome = ended(child);
+  await until(() => service.creates >= 4);
+  child.kill('SIGKILL');
+  await outcome;
+}
+
+for (const [define, place, startServer] of [
+  [test, 'by the next import', () => undefined],
+  [withServer, 'by an import on another machine', startStateServer],
 ] as const) {
-  define(`an import that was killed is completed ${place}, which waits 10 s unless ${loss}`, async () => {
-    const server = isShared ? await startStateServer() : undefined;
-    const { service, clock, first, names, listed, run, spawn } = await fleetOf({ server });
-    const killed = async (): Promise<void> => {
-      const child = spawn();
-      const outcome = ended(child);
-      await until(() => service.creates >= 4);
-      child.kill('SIGKILL');
-      await outcome;
-    };
+  define(`an import that was killed is completed ${place}, which waits 10 s`, async () => {
+    const fleet = await fleetOf({ server: await startServer() });
+    const { service, clock, names, listed, run } = fleet;
     // The killed import and the state server use the real clock.
     const since = Date.now();
     service.isLate = true;
-    await killed();
+    await killed(fleet);
     service.isLate = false;
     const completed = await run();
     expect([completed.code, listed()]).toEqual([0, names]);
     expect(Date.now() - since + clock.monotonic()).toBeGreaterThanOrEqual(10_000);
     expect(completed.err).toContain('"reason":"requests"');
-    Object.assign(service, { items: [], creates: 0 });
-    await killed();
-    if (server) await server.command('FLUSHALL');
-    else rmSync(join(first.dir, 'state'), { recursive: true });
-    const immediate = await run();
-    expect([immediate.code, listed(), immediate.err]).toEqual([0, names, expect.not.stringContaining('"requests"')]);
   });
 }
+
+test('an import that was killed is completed without a wait if the state directory was deleted', async () => {
+  const fleet = await fleetOf();
+  await killed(fleet);
+  rmSync(join(fleet.first.dir, 'state'), { recursive: true });
+  const { code, err } = await fleet.run();
+  expect([code, fleet.listed(), err]).toEqual([0, fleet.names, expect.not.stringContaining('"requests"')]);
+});
 
 withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
   ['is killed', (server) => server.kill()],
