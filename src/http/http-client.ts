@@ -25,22 +25,6 @@ interface Call {
   readonly abort: AbortSignal;
 }
 
-/** Counts the attempts of a call: a 429 counts only if no request of the client has succeeded since the last attempt. */
-class AttemptCount {
-  made = 0;
-  #successes: number;
-
-  constructor(successes: number) {
-    this.#successes = successes;
-  }
-
-  add(isRefused: boolean, successes: number): void {
-    const hasProgress = successes > this.#successes;
-    if (!isRefused || !hasProgress) this.made++;
-    this.#successes = successes;
-  }
-}
-
 /** Sends requests within the rate limit, and retries if allowed. */
 export class HttpClient {
   readonly #options: HttpClientOptions;
@@ -93,7 +77,8 @@ export class HttpClient {
     const { clock, limits, ledger } = this.#options;
     const call = this.#callOf(request);
     const { stop, timeoutMs } = call;
-    const attempts = new AttemptCount(this.#successes);
+    let made = 0;
+    let successes = this.#successes;
     let refusal: HttpResponse | undefined;
     for (;;) {
       const ticket = await this.#tickets.take({ signal: stop, timeoutMs, refusal });
@@ -102,8 +87,10 @@ export class HttpClient {
       const { result } = attempt;
       const refused = !(result instanceof TransportError) && result.status === 429 ? result : undefined;
       refusal = refused ?? refusal;
-      attempts.add(refused !== undefined, this.#successes);
-      const limit = { made: attempts.made, allowed: limits.maxRetries + 1, maxWaitMs: limits.maxWaitMs };
+      // A 429 counts only if no request of the client has succeeded since the last attempt.
+      if (!refused || this.#successes === successes) made++;
+      successes = this.#successes;
+      const limit = { made, allowed: limits.maxRetries + 1, maxWaitMs: limits.maxWaitMs };
       const pauseMs = request.once ? undefined : retryDelayMs(request, attempt, limit, clock.random());
       if (pauseMs !== undefined) {
         await this.#pause(pauseMs, result, stop);
