@@ -1,17 +1,5 @@
 // The interface of append-only logs, records in and one state out: FileLog, MemoryLog and StreamLog implement it.
 
-export function tryParseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
-}
-
 /** Reduces records to a state. The functions are deterministic, so all processes agree. */
 export interface LogFormat<State, Result = void> {
   initial(): State;
