@@ -2,11 +2,10 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { LogFormat } from '../../src/shared-log/log.ts';
-import { ServerClock } from '../../src/shared-log/server-clock.ts';
 import { StateServer } from '../../src/shared-log/state-server.ts';
 import { parseStateUrl } from '../../src/shared-log/state-url.ts';
 import type { StreamOptions } from '../../src/shared-log/stream-log.ts';
-import { StreamLog } from '../../src/shared-log/stream-log.ts';
+import { ServerClock, StreamLog } from '../../src/shared-log/stream-log.ts';
 import { needs } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { RedisServer, SERVER_PROGRAMS } from '../support/redis-server.ts';
