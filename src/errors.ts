@@ -30,7 +30,6 @@ export type Processed = 'no' | 'perhaps' | 'late';
 export type Reason =
   | { readonly is: 'long_wait' | 'no_connection' | 'timed_out' | 'wrong_service' }
   | { readonly is: 'ambiguous_name' | 'no_category' }
-  | { readonly is: 'id_as_name'; readonly id: string }
   | { readonly is: 'unknown_create'; readonly category: string }
   | { readonly is: 'no_access'; readonly path: string }
   /** The number of rows that are invalid only for their unknown fields. */
@@ -38,7 +37,6 @@ export type Reason =
   /** `to`: what another import achieves. */
   | { readonly is: 'import_ended'; readonly to: string };
 
-/** The optional parts of an error. */
 export interface ErrorDetails {
   /** One action for the user, as an imperative phrase. */
   readonly hint?: string | undefined;

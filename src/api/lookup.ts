@@ -26,20 +26,13 @@ export async function getCategory({ list }: Api['categories'], wanted: string | 
     throw new PetstoreError('rejected', message, { code: 'ambiguous', ...hint });
   }
   if (flaw) throw existenceUnknownError(what, flaw);
-  const hint = typeof wanted === 'string' ? suggestion(wanted, listed) : undefined;
-  const details = hint ?? ({ hint: 'list the categories', reason: { is: 'no_category' } } as const);
-  throw new PetstoreError('rejected', `${what} does not exist`, { code: 'not_found', ...details });
-}
-
-// A hint that names the category which was probably meant.
-function suggestion(wanted: string, listed: readonly Category[]) {
-  if (/^\d+$/.test(wanted) && listed.some(({ id }) => String(id) === wanted))
-    return { hint: 'get it by its id', reason: { is: 'id_as_name', id: wanted } } as const;
-  const near = nearName(
-    wanted,
-    listed.map(({ name }) => name),
-  );
-  return near === undefined ? undefined : { hint: `did you mean ${quotedName(near)}?` };
+  const names = listed.map(({ name }) => name);
+  const near = typeof wanted === 'string' ? nearName(wanted, names) : undefined;
+  const hint =
+    near === undefined
+      ? ({ hint: 'list the categories', reason: { is: 'no_category' } } as const)
+      : { hint: `did you mean ${quotedName(near)}?` };
+  throw new PetstoreError('rejected', `${what} does not exist`, { code: 'not_found', ...hint });
 }
 
 function nearName(wanted: string, names: readonly string[]): string | undefined {

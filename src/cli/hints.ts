@@ -29,8 +29,6 @@ function hintOf(
       return 'use --id instead of the name';
     case 'extra_fields':
       return ignoreExtraHint(reason.count);
-    case 'id_as_name':
-      return `use --id ${reason.id}`;
     case 'import_ended':
       // Rows from a pipe cannot be read again.
       if (context.stdin.isRead) return `run the same command with the same rows to ${reason.to}`;
