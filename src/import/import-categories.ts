@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { ImportDocument, ImportRows, ImportOptions as LibraryOptions } from '../client-types.ts';
+import type { ImportDocument, ImportRows, ImportOptions as LibraryOptions, Wait } from '../client-types.ts';
 import type { Clock } from '../clock.ts';
 import { isSystemError, PetstoreError, storageError, withDocument } from '../errors.ts';
 import { checkListener, checkWholeNumber } from '../settings/check-options.ts';
@@ -27,19 +27,13 @@ const ROTATE_AT_RECORDS = 1000;
 /** Where a lock is kept: on a server, in a state directory, or, if null, in memory. */
 export type LockPlace = StateServer | string | null;
 
-/** How long and why an import pauses. */
-export interface ImportPause {
-  readonly until: number;
-  readonly reason: Parameters<Pause>[1];
-}
-
 export interface ImportOptions extends Omit<RunOptions, 'lock' | 'pause'> {
   /** What only one import at a time may change: the base URL, or the sandbox's data. */
   readonly target: string;
   readonly lockPlace: LockPlace;
   readonly clock: Clock;
   /** Called at the beginning of each pause, and with undefined at its end; waits for the rate limit are not pauses. */
-  readonly onPause?: (pause: ImportPause | undefined) => void;
+  readonly onPause?: (pause: Wait | undefined) => void;
 }
 
 /**
@@ -87,7 +81,7 @@ export async function importRows(
   { concurrency = 8, onProgress }: LibraryOptions,
   context: ClientContext,
 ): Promise<ImportDocument> {
-  const own = {
+  const checked = {
     concurrency: checkWholeNumber(concurrency, 'concurrency', 1, 64),
     onProgress: checkListener(onProgress, 'onProgress'),
   };
@@ -97,7 +91,7 @@ export async function importRows(
     throw new PetstoreError('storage', 'cannot determine the home directory', { hint: 'set stateDir' });
   return importCategories({
     ...context,
-    ...own,
+    ...checked,
     rows,
     lockPlace,
     onBusy({ pid, host }) {
