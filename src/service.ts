@@ -11,7 +11,6 @@ import type { Quota } from './rate-limit/quota.ts';
 import { quotaOf } from './rate-limit/quota.ts';
 import type { StateServer } from './shared-log/state-server.ts';
 
-/** Where requests are sent, and with which key. */
 interface Endpoint {
   readonly baseUrl: string;
   readonly key: string;

@@ -108,11 +108,7 @@ export function checkNewCategory(given: unknown): NewCategory {
   return { name: name as string, description };
 }
 
-/**
- * Builds a raw request.
- * @param body text is sent as it is; any other value is serialized
- * @throws PetstoreError `usage`
- */
+/** @param body text is sent as it is; any other value is serialized */
 export function checkedRequest(method: unknown, path: unknown, body: unknown): HttpRequest {
   const known = METHODS.find((one) => one === String(method).toUpperCase());
   if (!known) throw invalidValueError(method, 'method', `use ${formatChoices(METHODS)}`);
@@ -137,15 +133,12 @@ export function publicCategory({ id, ...rest }: Category): Category {
   return { id, ...(toPlainJson(rest) as typeof rest) };
 }
 
-/** Redacts the key, which the service may have repeated in its messages. */
 export function publicDocument(document: ImportDocument, redactor: Redactor): ImportDocument {
   return { ...withoutKeys(document, redactor), created: document.created.map(publicCategory) };
 }
 
-type Messages = Pick<ImportDocument, 'failed' | 'unknown'>;
-
 /** Redacts the messages of the service in the document of an import, which may repeat the key. */
-export function withoutKeys<Document extends Messages>(document: Document, redactor: Redactor): Document {
+export function withoutKeys(document: ImportDocument, redactor: Redactor): ImportDocument {
   const redact = <T extends string | undefined>(text: T): T => text && (redactor.redact(text) as T);
   const failed = document.failed.map((row) => ({ ...row, code: redact(row.code), message: redact(row.message) }));
   const unknown = document.unknown.map((row) => ({ ...row, reason: redact(row.reason) }));

@@ -10,7 +10,6 @@ import type { Category, NewCategory } from './types.ts';
 
 type Sender = Pick<HttpClient, 'send'>;
 
-/** The request of the list. */
 export const LIST_REQUEST: HttpRequest = { method: 'GET', path: '/categories', isSafe: true };
 const CREATE: HttpRequest = { method: 'POST', path: '/categories', isSafe: false };
 
@@ -71,12 +70,10 @@ function invalidResponse({ message, details: { problem = message } }: PetstoreEr
   return `the response (${status}) is ${problem.startsWith('not ') ? '' : 'invalid: '}${problem}`;
 }
 
-/** The warning if a list shows only some of the categories. */
 export function incompleteListWarning({ reason }: ListFlaw): string {
   return `the list is incomplete: ${reason}`;
 }
 
-/** The warning if the service created a category with a name other than the one sent. */
 export function changedNameWarning(sent: string, { name }: Category): string | undefined {
   if (name === sent) return undefined;
   return `the service changed the name ${quotedName(sent)} to ${quotedName(name)}`;

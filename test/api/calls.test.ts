@@ -8,7 +8,8 @@ test('no message of the service in the document of an import repeats the key', (
   redactor.add('sandbox_0123456789abcdef');
   const text = 'failed for sandbox_0123456789abcdef';
   const failed = [{ row: 1, name: 'dog', code: text, message: text, status: 400 }];
-  const document = withoutKeys({ failed, unknown: [{ row: 2, name: 'cat', reason: text }] }, redactor);
+  const unknown = [{ row: 2, name: 'cat', reason: text }];
+  const document = withoutKeys({ created: [], skipped: [], pending: 0, failed, unknown }, redactor);
   const clean = 'failed for [redacted]';
   expect(document.failed).toEqual([{ row: 1, name: 'dog', code: clean, message: clean, status: 400 }]);
   expect(document.unknown).toEqual([{ row: 2, name: 'cat', reason: clean }]);

@@ -10,7 +10,6 @@ import { ignoreExtraHint } from '../hints.ts';
 const MOST_NAMED = 20;
 const ADD_HEADER = 'add a header line with a column "name", or use --map name=COLUMN';
 
-/** The options for reading CSV and TSV. */
 export interface DelimitedOptions {
   readonly delimiter?: string | undefined;
   /** For example `name=Species`. */

@@ -21,7 +21,6 @@ interface InputFile {
   readonly bytes: Buffer;
 }
 
-/** The options for reading a file. */
 export interface RowOptions extends DelimitedOptions {
   readonly encoding?: string | undefined;
 }

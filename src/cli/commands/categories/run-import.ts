@@ -124,7 +124,6 @@ async function confirm(session: Session, rows: readonly NewCategory[], file: str
 
 const MOST_NAMED = 3;
 
-/** A warning about rows that repeat the name of an earlier one. */
 export function repeatedNamesWarning(rows: readonly InputRow[]): string | undefined {
   const seen = new Set<string>();
   const repeats: string[] = [];
@@ -138,7 +137,6 @@ export function repeatedNamesWarning(rows: readonly InputRow[]): string | undefi
   return `${formatNumber(repeats.length)} ${what} skipped: ${formatSome(repeats, MOST_NAMED)}`;
 }
 
-/** A warning about names that differ from each other only in case, spaces or Unicode form. */
 export function lookAlikesWarning(rows: readonly NewCategory[]): string | undefined {
   const firsts = new Map<string, string>();
   const pairs = new Set<string>();
@@ -153,7 +151,6 @@ export function lookAlikesWarning(rows: readonly NewCategory[]): string | undefi
   return `${what}: ${formatSome([...pairs], MOST_NAMED)}`;
 }
 
-/** A warning about existing categories whose descriptions differ from the file's, since the service cannot update them. */
 export function differingDescriptionsWarning(names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
   const have = names.length === 1 ? 'existing category has' : 'existing categories have';
