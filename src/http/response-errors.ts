@@ -92,6 +92,7 @@ function rejectionHint(request: HttpRequest, response: HttpResponse): Hint | und
     return { hint: 'check the path, which is relative to the base URL' };
   }
   if (nameToCreate(request) !== undefined) {
+    if (status === 409) return { hint: 'use another name' };
     if (status === 413) return { hint: 'shorten the name or description' };
     if (statusTraits(status).rowSpecific) return { hint: 'correct the values and try again' };
   }

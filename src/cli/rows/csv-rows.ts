@@ -124,7 +124,8 @@ function readHeader(cells: Cells, line: number, options: DelimitedOptions, valid
     throw validator.fatalError(`no column ${quoted(wanted)}; found ${list(columns)}`, line, hint);
   };
   const [name, description] = [positionOf('name'), positionOf('description')];
-  if (name === description) throw unusableError('--map', 'names one column for both fields', 'map another column');
+  if (name === description)
+    throw unusableError('--map', 'uses the same column for name and description', 'map another column');
   const isExtra = (column: string, at: number): boolean =>
     column !== '' && at !== name && at !== description && !isSame(column, 'id');
   const extra = options.ignoreExtra ? [] : columns.filter(isExtra);

@@ -138,7 +138,12 @@ test.each<[string, string, message: string, Given?]>([
   ['--map with JSON', '[{"name":"a"}]', '--map requires a CSV or TSV file', { map: ['name=a'] }],
   ['--delimiter with JSON', '[{"name":"a"}]', '--delimiter cannot be used with a JSON file', { delimiter: ';' }],
   ['--map of a missing column', 'name\na\n', 'no column "Notes"; found "name"', { map: ['description=Notes'] }],
-  ['--map of one column to two fields', 'name\na\n', '--map names one column for both', { map: ['description=name'] }],
+  [
+    '--map of one column to two fields',
+    'name\na\n',
+    '--map uses the same column for name',
+    { map: ['description=name'] },
+  ],
   ['a header without names', ',,\na,b,c\n', 'no column "name"; found no names'],
   ['--map of two columns to one field', 'a,b\nx,y\n', '--map name is given twice', { map: ['name=a', 'name=b'] }],
   ['an unknown --encoding', 'name\na\n', 'invalid encoding "windows" for --encoding', { encoding: 'windows' }],
