@@ -28,7 +28,7 @@ export type Processed = 'no' | 'perhaps' | 'late';
 
 /** @internal A cause for which the command line has its own hint (src/cli/hints.ts), and the facts that the hint needs. */
 export type Reason =
-  | { readonly is: 'long_wait' | 'no_connection' | 'timed_out' | 'wrong_service' }
+  | { readonly is: 'long_wait' | 'no_connection' | 'timed_out' | 'unknown_host' | 'wrong_service' }
   | { readonly is: 'ambiguous_name' | 'no_category' }
   | { readonly is: 'unknown_create'; readonly category: string }
   | { readonly is: 'no_access'; readonly path: string }

@@ -12,7 +12,7 @@ import { formatCommand } from './shell-quote.ts';
  */
 export function withHint(error: PetstoreError, context: Context, profile: string | undefined): PetstoreError {
   const { kind, message } = error;
-  const hint = hintOf(error, context, (words) => formatCommand(words, profile, context));
+  const hint = hintOf(error, context, (words) => formatCommand(words, profile, context), profile);
   const shown = (words: string): string => (kind === 'usage' ? redactTypedKeys(words) : words);
   return rephrase(error, shown(message), { hint: hint && shown(hint) });
 }
@@ -21,6 +21,7 @@ function hintOf(
   { kind, hint, details: { reason } }: PetstoreError,
   context: Context,
   format: (words: readonly string[]) => string,
+  profile: string | undefined,
 ): string | undefined {
   switch (reason?.is) {
     case undefined:
@@ -45,6 +46,9 @@ function hintOf(
       return 'try again with a longer --timeout';
     case 'unknown_create':
       return `run ${format(['categories', 'list', ...search(reason.category)])} to ${hint}`;
+    case 'unknown_host':
+      if (profile === undefined && context.env['PETSTORE_BASE_URL']) return 'check the host name in PETSTORE_BASE_URL';
+      return `run ${format(['auth', 'status'])} to ${hint}`;
     case 'wrong_service':
       return `run ${format(['auth', 'status'])} to ${hint}`;
   }

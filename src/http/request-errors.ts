@@ -62,6 +62,7 @@ function networkHint({ reason, code, proxyVariable: proxy }: TransportError): Hi
   if (reason === 'proxy-denied') return { hint: 'ask the operator of the proxy to allow this host' };
   if (reason === 'proxy' || reason === 'proxy-refused') return { hint: `correct ${proxy}` };
   if (isOffline(code)) return { hint: CHECK_NETWORK };
+  if (code === 'ENOTFOUND') return { hint: 'check the host name in the base URL', reason: { is: 'unknown_host' } };
   return { hint: 'check the connection', reason: { is: 'no_connection' } };
 }
 

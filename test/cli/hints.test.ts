@@ -105,6 +105,8 @@ test.each<Row>([
 
 const setBadKey = set({ PETSTORE_API_KEY: BAD });
 const setGoodKey = set({ PETSTORE_API_KEY: GOOD });
+const setUnknownHost = set({ PETSTORE_API_KEY: GOOD, PETSTORE_BASE_URL: 'https://nowhere.invalid/v1' });
+const setHost = () => set({ PETSTORE_BASE_URL: service.url })();
 const saveCommand = () => [print(BAD)(), login(['--no-verify', '--key-command', printer()])];
 const setCommand = () => [print(BAD)(), set({ PETSTORE_API_KEY_COMMAND: printer() })()];
 const SAVED_COMMAND = 'make the key command from profile "staging" print a valid key';
@@ -116,6 +118,7 @@ test.each<[...Row, act: () => unknown]>([
   ['categories list', 3, 'set PETSTORE_API_KEY to a valid key', setBadKey, setGoodKey],
   ['quota --refresh -p staging', 3, SAVED_COMMAND, saveCommand, print(GOOD)],
   ['api GET categories', 3, 'make PETSTORE_API_KEY_COMMAND print a valid key', setCommand, print(GOOD)],
+  ['categories list --max-retries 0', 6, 'check the host name in PETSTORE_BASE_URL', setUnknownHost, setHost],
   ['categories list -p sandbox', 9, STATE, setFile, setState('new')],
   ['categories list -p staging', 9, DELETE, damageConfig, deleteConfig],
 ])(
@@ -143,6 +146,8 @@ const LIST = 'categories list -p staging';
 const lookUp = (search: string): string =>
   `run \`petstore categories list ${search} -p staging\` to check whether the category exists before you retry`;
 const PIG = lookUp("--search 'guinea pig'");
+const HOST = 'run `petstore auth status -p staging` to check the host name in the base URL';
+const saveUnknownHost = () => login(['--no-verify', '--url', 'https://nowhere.invalid/v1']);
 const STATUS = 'run `petstore auth status -p staging` to check the base URL';
 const DOCTOR = 'run `petstore doctor -p staging` to check the connection';
 const REFUSED = /connection refused \(TCP\)\s+hint: check the host and port in the base URL/;
@@ -154,6 +159,7 @@ test.each<[...Row, shows: RegExp]>([
   ["categories create --name 'guinea pig' -p staging", 8, PIG, lose, /guinea pig/],
   ['categories create --name=-q -p staging', 8, lookUp('--search=-q'), lose, /1 +-q/],
   ['api POST categories -d \'{"name":"guinea pig"}\' -p staging', 8, PIG, lose, /guinea pig/],
+  [`${LIST} --max-retries 0`, 6, HOST, saveUnknownHost, /staging +https:\/\/nowhere.invalid\/v1/],
   [`${LIST} --max-retries 0`, 6, DOCTOR, stopService, REFUSED],
   [LIST, 7, STATUS, sendHtml, /staging +http:\/\/127.0.0.1:\d+\/v1/],
 ])('`petstore %s` fails with code %i, and the command in its hint shows the cause: %s', async (...row) => {

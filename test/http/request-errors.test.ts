@@ -95,6 +95,7 @@ test.each<[status: number, body: string, headers: HttpResponse['headers'], messa
 );
 
 test.each([
+  [409, 'use another name'],
   [422, 'correct the values and try again'],
   [413, 'shorten the name or description'],
 ])('the hint after a create that is rejected with %i is to correct it, even if a wait is stated', (status, hint) => {

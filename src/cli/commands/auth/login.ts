@@ -37,7 +37,7 @@ interface LoginResult {
 }
 
 /** The reasons that a wrong base URL may have. */
-const SUSPECTS_URL = new Set<Reason['is'] | undefined>(['no_connection', 'wrong_service']);
+const SUSPECTS_URL = new Set<Reason['is'] | undefined>(['no_connection', 'unknown_host', 'wrong_service']);
 const CORRECT_URL = 'pass the correct base URL with --url';
 const CHECK_KEY = 'check the key and log in again';
 
