@@ -154,7 +154,10 @@ export function findUrl({ profile, request, stored }: SelectedProfile): FoundUrl
   if (stored?.url !== undefined) {
     throw new PetstoreError('auth', `the base URL of profile "${profile}" ${parsed.problem}`, { hint: login });
   }
-  if (variable === undefined) throw new PetstoreError('auth', `profile "${profile}" has no base URL`, { hint: login });
+  if (variable === undefined) {
+    const hint = request.profile === undefined ? `${login}, or add -p sandbox, which needs no account` : login;
+    throw new PetstoreError('auth', `profile "${profile}" has no base URL`, { hint });
+  }
   const message = `profile "${profile}" has no base URL for ${variable}`;
   throw new PetstoreError('auth', message, { hint: `set ${URL_VARIABLE}` });
 }

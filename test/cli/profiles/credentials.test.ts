@@ -136,6 +136,11 @@ test.each([
   [undefined, { PETSTORE_API_KEY: 'k\n' }, 'the API key from PETSTORE_API_KEY contains', 'set PETSTORE_API_KEY'],
 ])('with the profile option %s, the environment %j is rejected: %s', rejected('auth'));
 
+test('the hint about an active profile without a base URL also names the sandbox, which needs no account', async () => {
+  const hint = `${LOGIN}, or add -p sandbox, which needs no account`;
+  await expect(resolve({}, undefined, saved('staging'))).rejects.toMatchObject({ kind: 'auth', hint });
+});
+
 test.each([
   // An invalid PETSTORE_BASE_URL is an error even if a URL is saved.
   [undefined, { PETSTORE_BASE_URL: '' }, 'PETSTORE_BASE_URL is empty', 'use the form https://HOST/v1'],
