@@ -1,8 +1,7 @@
 // The client library: `import { createClient } from 'petstore-cli'`, with the limits and retries of the command line.
 import { homedir } from 'node:os';
 import { Calls, checkedRequest, checkNewCategory, checkWanted, publicCategory, publicDocument } from './api/calls.ts';
-import { incompleteListWarning } from './api/categories.ts';
-import { createCategory, getCategory } from './api/lookup.ts';
+import { createCategory, getCategory, incompleteListWarning } from './api/categories.ts';
 import { deprecationNotices, jsonValue } from './api/raw-request.ts';
 import type { Client, ClientOptions } from './client-types.ts';
 import { systemClock } from './clock.ts';

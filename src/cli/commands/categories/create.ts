@@ -1,6 +1,5 @@
 // `petstore categories create`: creates one category, or with --if-missing returns the existing one.
-import { quotedName } from '../../../api/categories.ts';
-import { createCategory } from '../../../api/lookup.ts';
+import { createCategory, quotedName } from '../../../api/categories.ts';
 import type { Category } from '../../../api/types.ts';
 import { PetstoreError } from '../../../errors.ts';
 import type { Action } from '../../command.ts';

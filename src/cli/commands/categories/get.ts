@@ -1,6 +1,5 @@
 // `petstore categories get`: one category from the list, since the service documents no operation for one.
-import { quotedName } from '../../../api/categories.ts';
-import { getCategory } from '../../../api/lookup.ts';
+import { getCategory, quotedName } from '../../../api/categories.ts';
 import type { Category } from '../../../api/types.ts';
 import { PetstoreError } from '../../../errors.ts';
 import { invalidValueError } from '../../../settings/check-options.ts';
