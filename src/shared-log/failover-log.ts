@@ -7,9 +7,9 @@ export interface Place<State> {
   readonly mayRecover: boolean;
   /**
    * Opens the log when it is first needed.
-   * @param onLoss called if the log has lost records later, with the state and the time before
+   * @param onReset called if the log has lost records later, with the state and the time before
    */
-  open(onLoss: OnSwitch<State>): Log<State>;
+  open(onReset: OnSwitch<State>): Log<State>;
   /**
    * Returns the warning about an error of this place.
    * @throws any other error, such as a bug or the rejection of a password
@@ -24,7 +24,7 @@ type OnSwitch<State> = (before: State, now: number) => void;
 export type RecordAt = (now: number) => string;
 
 export interface FailoverOptions<State, P extends Place<State>> {
-  /** In order of preference; the last one never fails. */
+  /** In order of preference: a server may only be the first, and the last one never fails. */
   readonly places: readonly P[];
   readonly clock: Clock;
   /** A record that changes nothing: a server is used again once it accepts this record. */
@@ -75,7 +75,7 @@ export class FailoverLog<State, P extends Place<State> = Place<State>> {
     return this.#use((log) => log.freshState());
   }
 
-  /** Reads the log. Like `append`, returns a promise only if the log is on a server, which may reject as `warningOf` throws. */
+  /** Like `append`, returns a promise only if the log is on a server, which may reject as `warningOf` throws. */
   refresh(): unknown {
     return this.#use((log) => log.refresh());
   }
@@ -91,12 +91,11 @@ export class FailoverLog<State, P extends Place<State> = Place<State>> {
 
   /** Uses the server again if it accepts a record: a server that responds only to reads is of no use. */
   async returnToServer(): Promise<void> {
-    const { places, noEffect } = this.#options;
-    const server = places.slice(0, places.indexOf(this.#place)).find(({ mayRecover }) => mayRecover);
-    if (!server) return;
+    const [server] = this.#options.places;
+    if (!server?.mayRecover || server === this.#place) return;
     this.#delayRetry();
     try {
-      await this.#open(server).append(noEffect(this.now));
+      await this.#open(server).append(this.#options.noEffect(this.now));
     } catch {
       return;
     }
@@ -149,7 +148,7 @@ export class FailoverLog<State, P extends Place<State> = Place<State>> {
 
   #firstUsable(places: readonly P[]): P {
     const usable = places.find((place) => {
-      if (this.#failed.has(place) && !place.mayRecover) return false;
+      if (this.#failed.has(place)) return false;
       try {
         this.#open(place);
         return true;
