@@ -6,6 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ClientOptions, Wait } from '../src/client.ts';
 import { createClient, PetstoreError } from '../src/client.ts';
 import { startSandbox } from '../src/sandbox/start.ts';
+import { errorOf, openClient } from './support/client.ts';
 import type { FakeResponse, HttpFake } from './support/http-fake.ts';
 import { errorResponse, quotaHeaders } from './support/http-fake.ts';
 import { until } from './support/processes.ts';
@@ -21,17 +22,8 @@ async function sandboxOf(count = 60): Promise<{ baseUrl: string; stateDir: strin
   return { baseUrl: url, stateDir: tempDir() };
 }
 
-function open(options: Partial<ClientOptions>) {
-  const client = createClient({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: KEY, stateDir: tempDir(), ...options });
-  onTestFinished(client.close);
-  return client;
-}
-
-async function errorOf(call: Promise<unknown>): Promise<PetstoreError> {
-  const error = await call.catch((reason: unknown) => reason);
-  expect(error).toBeInstanceOf(PetstoreError);
-  return error as PetstoreError;
-}
+const open = (options: Partial<ClientOptions>) =>
+  openClient({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: KEY, stateDir: tempDir(), ...options });
 
 const received = ({ requests }: HttpFake) => until(() => requests.length > 0);
 
