@@ -147,7 +147,7 @@ export function createProgram(context: Context, args?: Words): Program {
     .configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
     .sections({
       notes: `petstore waits when the quota is exhausted, shares it with other petstore processes of the same user, and never
-resends a create that may have succeeded. Results go to stdout; everything else goes to stderr. A duration
+repeats a create that may have succeeded without checking the list first. Results go to stdout; everything else goes to stderr. A duration
 is, for example, 500ms, 30s or 1m30s. For more, run \`petstore COMMAND --help\`, \`petstore help exit-codes\` or
 \`petstore help environment\`.`,
       examples: [

@@ -95,7 +95,7 @@ export const GLOBAL_OPTIONS: readonly GlobalOption[] = [
     fallback: '30s',
   },
   { flags: '-q, --quiet', description: 'hide spinner, quota line and notices', variable: 'PETSTORE_QUIET' },
-  { flags: '-v, --verbose', description: 'show requests and responses, without the key' },
+  { flags: '-v, --verbose', description: 'show requests with status and headers, without the key' },
   { flags: '--no-color', description: 'disable color', variable: 'NO_COLOR' },
 ];
 

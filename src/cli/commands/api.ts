@@ -125,8 +125,7 @@ export const api = (): PetstoreCommand =>
     .sections({
       notes: `Use it for operations without a petstore command: GET /pets/{petId} (deprecated) and GET /store/orders. Rate limits,
 retries and exit codes work as in other commands; if a request may have been processed, only GET, HEAD and OPTIONS are
-retried. A warning tells you if the
-response marks the operation as deprecated, sunset or unstable. On Windows, use --input rather than --data.`,
+retried. A warning appears if the response marks the operation as deprecated, sunset or unstable. On Windows, use --input rather than --data.`,
       output: `the body, byte for byte (indented on a terminal), even if the status is an error (except 429); with --json one JSON document:
 the body, or {"status", "headers", "body"} with --include.`,
       exitCodes: CHANGE_ERRORS,

@@ -215,8 +215,8 @@ export const switchTo = (): PetstoreCommand =>
     .description('set the active profile')
     .argument('<profile>', 'name of the profile')
     .sections({
-      notes: `PETSTORE_PROFILE, PETSTORE_API_KEY, PETSTORE_API_KEY_COMMAND and PETSTORE_BASE_URL override the active
-profile; a warning names each that is set.`,
+      notes: `PETSTORE_PROFILE overrides the active profile; PETSTORE_API_KEY, PETSTORE_API_KEY_COMMAND and PETSTORE_BASE_URL override
+its key and base URL. A warning names each variable that is set.`,
       output: 'one line; with --json {"profile"}.',
       exitCodes: ['usage', 'storage'],
       examples: ['petstore auth switch staging', 'petstore auth switch sandbox'],

@@ -21,10 +21,11 @@ export const importCommand = (): PetstoreCommand =>
       notes: `A file has at most 64 MiB and 500,000 rows, and is checked completely before anything is sent. Rows whose names
 exist are skipped, so you can run the same command again after Ctrl-C, a crash or an edit of the file. A row that
 repeats a name is skipped, with a warning; if the descriptions differ, the file is rejected. Only one import per base
-URL runs at a time; a second one waits. If stdin and stderr are terminals, it asks before it creates anything, except in
+URL runs at a time; a second one waits. If stdin and stderr are terminals, petstore asks before it creates anything, except in
 CI and for the profile sandbox.`,
       output: `the number of created, skipped, failed and unknown rows, and a table of those that failed or are unknown. With
---json, one document with "created", "skipped", "failed", "unknown" and "pending", printed whenever something was sent.`,
+--json, one document with "created", "skipped", "failed", "unknown" and "pending", printed if a create was sent
+or the import completed.`,
       exitCodes: CHANGE_ERRORS,
       examples: [
         'petstore categories import species.csv',
