@@ -28,7 +28,7 @@ export function globalOptions(): readonly Option[] {
   const options = GLOBAL_OPTIONS.map(({ flags, description, fallback }) =>
     new Option(flags, description).default(undefined, fallback).helpGroup('Global options:'),
   );
-  // Listed only in the help of a command with several formats.
+  // `--format` is listed only in the help of a command with several formats.
   return [...options, formatOption().hideHelp()];
 }
 

@@ -3,7 +3,7 @@ import type { RateLimitReading } from '../rate-limit/key-state.ts';
 import type { ResponseHead } from './types.ts';
 
 // Resets farther ahead than this are ignored, and longer waits are shortened to it.
-const FARTHEST_MS = 32 * 86_400_000;
+const MAX_AHEAD_MS = 32 * 86_400_000;
 // Rounding and network delay may put a time slightly into the past.
 const PAST_SLACK_MS = 5000;
 // A reset farther ahead belongs to the daily window, so an earlier Retry-After decides alone.
@@ -30,7 +30,7 @@ export function retryAfterMs(head: ResponseHead): number | undefined {
   const text = head.headers['retry-after'] ?? '';
   const date = httpDate(text);
   const ms = date === undefined ? numericWait(text, head) : date - serviceTime(head);
-  return ms === undefined ? undefined : Math.min(FARTHEST_MS, Math.max(0, Math.ceil(ms)));
+  return ms === undefined ? undefined : Math.min(MAX_AHEAD_MS, Math.max(0, Math.ceil(ms)));
 }
 
 // The unit is not documented: seconds (RFC 9110, 10.2.3), unless only another one is possible.
@@ -79,7 +79,7 @@ function resetIn(head: ResponseHead): number | undefined {
   const text = head.headers['x-ratelimit-reset'] ?? '';
   if (!DECIMAL.test(text)) return undefined;
   const ms = Number(text) * 1000 - serviceTime(head);
-  return ms < -PAST_SLACK_MS || ms > FARTHEST_MS ? undefined : Math.max(0, Math.ceil(ms));
+  return ms < -PAST_SLACK_MS || ms > MAX_AHEAD_MS ? undefined : Math.max(0, Math.ceil(ms));
 }
 
 // The service's own `Date`, unless `Age` shows that the response comes from a cache; otherwise the time of our clock.

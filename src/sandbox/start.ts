@@ -30,7 +30,7 @@ export interface Sandbox {
   readonly url: string;
   /** The first of the accepted API keys. */
   readonly key: string;
-  /** The options of `createClient` for the first key; in memory, if the sandbox is. */
+  /** The options of `createClient` for the first key; for a sandbox in memory, `stateDir` is null. */
   readonly client: { readonly baseUrl: string; readonly apiKey: string; readonly stateDir: null | undefined };
   /** Resolves when the server has ended. */
   readonly close: () => Promise<void>;

@@ -25,7 +25,7 @@ export interface LogOptions extends SegmentsOptions {
  */
 export const CHECK_EVERY_MS = 10;
 // Limits the steps to the newest segment: an inconsistent directory would otherwise cause an endless loop.
-const STEPS = 100;
+const MAX_STEPS = 100;
 
 /** What was read of the segment in use. */
 interface Progress {
@@ -115,7 +115,7 @@ export class FileLog<State, Result = void> implements Log<State> {
 
   // Goes to the newest segment that has a state, and reads to its end.
   #catchUp(): void {
-    for (let steps = 0; steps < STEPS; steps++) {
+    for (let steps = 0; steps < MAX_STEPS; steps++) {
       this.#read();
       const { phase } = this.#progress;
       if (phase === 'open') return;

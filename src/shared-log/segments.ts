@@ -17,7 +17,7 @@ export class ShortWriteError extends Error {
 const { O_APPEND, O_CREAT, O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = nodeFs.constants;
 const SEGMENT_NAME = /^(.*)\.([1-9]\d{0,14})\.log$/s;
 // Limits the retries after concurrent rotations: an inconsistent directory would otherwise cause an endless loop.
-const TRIES = 100;
+const MAX_TRIES = 100;
 const CHUNK_BYTES = 64 * 1024;
 // Shared scratch buffer; reads are synchronous.
 let chunk: Buffer | undefined;
@@ -123,7 +123,7 @@ export class Segments {
    */
   openNewest(after = 0): Segment {
     mkdirp(this.#options.dir);
-    for (let tries = 0; tries < TRIES; tries++) {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
       const newest = this.#newest();
       // A lower number than `after` belongs to another log, which has replaced this one.
       const number = newest === after ? after + 1 : newest || 1;

@@ -26,9 +26,9 @@ function distance(one: string, two: string): number {
     rows.push(row);
     for (let j = 1; j <= two.length; j++) {
       const same = one[i - 1] === two[j - 1];
-      const swapped = i > 1 && j > 1 && one[i - 1] === two[j - 2] && one[i - 2] === two[j - 1];
+      const isSwap = i > 1 && j > 1 && one[i - 1] === two[j - 2] && one[i - 2] === two[j - 1];
       const costs = [at(i - 1, j) + 1, at(i, j - 1) + 1, at(i - 1, j - 1) + (same ? 0 : 1)];
-      row.push(Math.min(...costs, swapped ? at(i - 2, j - 2) + 1 : Number.POSITIVE_INFINITY));
+      row.push(Math.min(...costs, isSwap ? at(i - 2, j - 2) + 1 : Number.POSITIVE_INFINITY));
     }
   }
   return at(one.length, two.length);

@@ -41,7 +41,7 @@ function rows(): string {
   return file;
 }
 
-withServer('commands on several machines and the library share the rate limit and a password', async () => {
+withServer('machines and the library share one rate limit on a server with a password', async () => {
   await using server = await RedisServer.start({ args: ['--requirepass', 'the-password'] });
   const env = machine(server.url, { PETSTORE_STATE_PASSWORD: 'the-password' });
   const first = await inProcess(CREATE, { env });

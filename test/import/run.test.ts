@@ -104,7 +104,7 @@ test('after a changed name, rows without a response are looked up and nothing mo
   expect(it.service.sent).toHaveLength(3);
 });
 
-test('a new category that no row explains keeps an uncertain row unknown, but nothing is said of it if no row is unknown', async () => {
+test('a new category that no row explains keeps an uncertain row unknown, but is not reported if no row is unknown', async () => {
   const addsOthers = (it: FakeImport): FakeImport => {
     it.service.script.onList = () => void it.service.add({ name: 'zebra' });
     return it;

@@ -35,7 +35,7 @@ async function startShared(dataFile: string) {
 
 const listOf = (store: Store): { id: number; name: string }[] => JSON.parse(store.list());
 
-test.each(['b', 'b.log', 'b.1.log', 'b.12.log'])('the data file %s is stored as b.1.log', (name) => {
+test.each(['b', 'b.log', 'b.1.log', 'b.12.log'])('the data of a sandbox with --data %s is saved in b.1.log', (name) => {
   const dir = tempDir();
   new Store(join(dir, name)).close();
   expect(readdirSync(dir)).toEqual(['b.1.log']);

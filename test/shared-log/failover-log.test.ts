@@ -1,4 +1,4 @@
-// A log with several places, in which a server, a file and memory fail and recover as told.
+// A log with several places, in which a server, a file and memory fail and recover when a test says so.
 import { expect, test } from 'vitest';
 import type { Place } from '../../src/shared-log/failover-log.ts';
 import { FailoverLog } from '../../src/shared-log/failover-log.ts';
@@ -156,7 +156,7 @@ test('an error that is not a failure of the place is thrown', async () => {
   expect(() => open(file, memory).log.append(bug)).toThrow(TypeError);
 });
 
-test('closing closes every log that is open', async () => {
+test('`close` closes every open log', async () => {
   const [server, file, memory] = threePlaces();
   const { log, write } = open(server, file, memory);
   server.fails = 'use';

@@ -10,7 +10,7 @@ import type { Context, Output } from '../context.ts';
 export type PromptIO = Pick<Context, 'stdin' | 'stderr' | 'signal' | 'interrupt' | 'suspend'>;
 
 /** The maximum number of times that a question is asked. */
-const TRIES = 3;
+const MAX_TRIES = 3;
 
 interface QuestionOptions<T> {
   /** One line without control characters. */
@@ -25,7 +25,7 @@ export type Question<T> = ReturnType<typeof createQuestion<T>>;
 
 /** A question that may be asked again if its answer is rejected. */
 export function createQuestion<T>(io: PromptIO, { message, hidden = false, parse }: QuestionOptions<T>) {
-  let left = TRIES;
+  let left = MAX_TRIES;
   return {
     canAsk: (): boolean => left > 0,
     /**

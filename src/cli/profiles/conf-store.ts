@@ -29,7 +29,7 @@ export function openConfStore(dir: string) {
     if (saved) return saved;
     throw damagedFileError(path, 'is damaged');
   };
-  // Without `defaults`, which conf writes when it opens the file.
+  // No `defaults`: conf would write them when it opens the file.
   const open = () => new Conf<SavedProfiles>({ cwd: dir, configFileMode: 0o600, serialize, deserialize });
 
   const read = (): SavedProfiles => guarded('read', path, () => (isUsable(path) ? open().store : {}));

@@ -74,10 +74,10 @@ function dailyBudget({ dailyLimit }: Quota, { limit, windowMs }: Budget, now: nu
 
 // Returns the time until the last reset that the requests need; null if it depends on an unknown window length.
 function timeNeeded(requests: number, { limit, remaining, resetsInMs, windowMs }: Budget): number | null {
-  const resets = Math.ceil((requests - remaining) / limit);
-  if (resets <= 0) return 0;
-  if (resets === 1) return resetsInMs;
-  return windowMs === undefined ? null : resetsInMs + (resets - 1) * windowMs;
+  const resetCount = Math.ceil((requests - remaining) / limit);
+  if (resetCount <= 0) return 0;
+  if (resetCount === 1) return resetsInMs;
+  return windowMs === undefined ? null : resetsInMs + (resetCount - 1) * windowMs;
 }
 
 /** @returns for example `34m at 60 requests per minute` */

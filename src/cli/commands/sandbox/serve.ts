@@ -74,7 +74,7 @@ const serveAction: Action<ServeOptions, { readonly data: string }> = {
       return { data };
     }
     try {
-      // Printed here, because this function returns only when the server ends.
+      // The URL is printed here, because this function returns only when the server ends.
       const variables = { PETSTORE_BASE_URL: server.baseUrl, PETSTORE_API_KEY: server.key };
       const assignments = Object.entries(variables).map(([name, value]) => formatAssignment(name, value, context));
       await print({ server, data, faults, assignments });

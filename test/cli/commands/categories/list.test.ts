@@ -19,7 +19,7 @@ test.each<[string, Parameters<typeof filterAndSort>[1], string[]]>([
   ['is empty if nothing matches', { search: 'dog' }, []],
   ['is sorted by name with English collation', { sort: 'name' }, ['cat', 'élan', 'Elephant', 'Zebra']],
   ['is sorted by ids as numbers, even above 2^53', { sort: 'id' }, ['Elephant', 'Zebra', 'cat', 'élan']],
-])('a list %s (%j)', (_what, options, names) => {
+])('the list of `categories list` %s (%j)', (_what, options, names) => {
   expect(filterAndSort(Object.freeze(categories), options).map(({ name }) => name)).toEqual(names);
 });
 
