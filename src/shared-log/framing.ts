@@ -1,4 +1,4 @@
-// How records are framed, so that a reader recognizes those that are torn, damaged, or from another program.
+// How records are framed, so that a reader recognizes those that are torn or damaged.
 //
 // A log file consists of these lines:
 //   ~                          the guard before each write: it ends a torn line and makes that line void

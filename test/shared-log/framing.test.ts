@@ -1,4 +1,4 @@
-// The lines of a log file: whatever is torn, damaged or from another program is never read as a record.
+// The lines of a log file: whatever is torn or damaged is never read as a record.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
