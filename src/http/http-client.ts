@@ -31,7 +31,7 @@ export class HttpClient {
   readonly #tickets: TicketQueue;
   readonly #pendingSends = new Set<Promise<unknown>>();
   readonly #closed = new AbortController();
-  /** Aborts requests that are not isSafe: after the client's signal and the grace period. */
+  /** Aborts creates and other unsafe requests: after the client's signal and the grace period. */
   readonly #grace = new AbortController();
   /** The `stop` of requests that share a `cancel`: one for each request would take about 5% of the time of an import. */
   readonly #stopSignals = new WeakMap<AbortSignal, AbortSignal>();
