@@ -4,7 +4,7 @@ import type { PetstoreError } from '../../errors.ts';
 import type { RowValidator } from '../../import/row-validator.ts';
 import { unusableError } from '../../import/row-validator.ts';
 import { invalidValueError } from '../../settings/check-options.ts';
-import { quoted } from '../../text/format.ts';
+import { formatSome, quoted } from '../../text/format.ts';
 import { ignoreExtraHint } from '../hints.ts';
 
 const MOST_NAMED = 20;
@@ -138,7 +138,7 @@ function readHeader(cells: Cells, line: number, options: DelimitedOptions, valid
 
 function list(columns: readonly string[]): string {
   const named = columns.filter((column) => column !== '');
-  return named.slice(0, MOST_NAMED).map(quoted).join(', ') || 'no names';
+  return formatSome(named.map(quoted), MOST_NAMED) || 'no names';
 }
 
 function isSame(column: string | undefined, name: string): boolean {
