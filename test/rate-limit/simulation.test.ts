@@ -117,7 +117,7 @@ const REFUSING: Readonly<Record<string, () => Service>> = {
 function waitingTime({ take }: Service, requests: number): number {
   let now = START;
   for (let served = 0; served < requests; now += 10) {
-    const { allowed, headers } = take(now, 1);
+    const { allowed, headers } = take(now);
     if (allowed) served++;
     else now += 1000 * Number(headers['retry-after']);
   }

@@ -7,16 +7,14 @@ export interface LimiterOptions {
   readonly windowMs: number;
   /** The capacity of a bucket; `limit` unless given. */
   readonly burst?: number;
-  /** True if rejected requests count in a sliding window, as in a stick table of HAProxy. */
-  readonly countsRefused?: boolean;
-  /** The X-RateLimit headers report this limit (default), nothing, or another limit with many requests left. */
-  readonly describes?: 'limit' | 'nothing' | 'other';
+  /** The X-RateLimit headers report this limit (default) or nothing. */
+  readonly describes?: 'limit' | 'nothing';
   /** A second limit, which applies until `endsAt`. */
   readonly daily?: { readonly limit: number; readonly endsAt: number };
   /** The limit that the headers report of two: nearest reset (default), fewest left, or smallest share left. */
   readonly reports?: 'nearest' | 'tightest' | 'share';
   readonly reset?: 'ceil' | 'floor' | 'tenths' | 'ms';
-  readonly retryAfter?: 'delta' | 'one' | 'none';
+  readonly retryAfter?: 'none';
   /** Offset of the boundaries of fixed windows, in milliseconds. */
   readonly phase?: number;
 }
@@ -60,7 +58,6 @@ export class Limiter {
     const dayFull = daily !== undefined && now < daily.endsAt && this.#dayUsed >= daily.limit;
     const allowed = !dayFull && this.#room() >= 1;
     if (allowed) this.#count(now);
-    else if (this.#options.countsRefused) this.#log.push(now);
     const status = this.#status(now);
     const headers = this.#headers(status, now);
     if (!allowed) {
@@ -131,21 +128,16 @@ export class Limiter {
       tenths: (Math.ceil(resetAt / 100) / 10).toFixed(1),
       ms: (Math.ceil(resetAt) / 1000).toFixed(3),
     }[this.#options.reset ?? 'ceil'];
-    const described = {
-      limit: { limit, remaining, reset },
-      nothing: {},
-      other: { limit: 5000, remaining: 4980, reset: Math.ceil(now / 1000) + 2400 },
-    }[this.#options.describes ?? 'limit'];
+    const described = this.#options.describes === 'nothing' ? {} : { limit, remaining, reset };
     const headers = Object.entries(described).map(([name, value]) => [`x-ratelimit-${name}`, String(value)]);
     return { date: new Date(now).toUTCString(), ...Object.fromEntries(headers) };
   }
 
   // Adds Retry-After to the headers and returns the end of the stated wait.
   #stateWait(headers: Record<string, string>, until: number, now: number): number {
-    const { describes, retryAfter = 'delta' } = this.#options;
+    const { describes, retryAfter } = this.#options;
     if (retryAfter === 'none') return describes ? now : until;
-    const seconds = retryAfter === 'one' ? 1 : Math.ceil(Math.max(0, until - now) / 1000);
-    headers['retry-after'] = String(seconds);
-    return retryAfter === 'delta' ? until : now + seconds * 1000;
+    headers['retry-after'] = String(Math.ceil(Math.max(0, until - now) / 1000));
+    return until;
   }
 }

@@ -14,8 +14,7 @@ import { tempDir } from './temp-dir.ts';
 
 /** The simulated service: the limiter that the options describe, unless one is given. */
 export interface Service {
-  /** @param inFlight requests without a response yet, this one included */
-  take(now: number, inFlight: number): Verdict & { readonly delayMs?: number };
+  take(now: number): Verdict;
 }
 
 export interface Simulation extends LimiterOptions {
@@ -23,8 +22,6 @@ export interface Simulation extends LimiterOptions {
   readonly processes: number;
   readonly workers: number;
   readonly requests: number;
-  /** If set, each request is a separate process that takes this many milliseconds to start. */
-  readonly startMs?: number;
   /** The service's clock minus ours, in milliseconds. */
   readonly skewMs?: number;
   /** The shortest and the longest time of a response, in milliseconds; each time is drawn at random. */
@@ -49,7 +46,6 @@ export async function simulate(options: Simulation) {
   const draw = seededRandom(options.seed ?? 1);
   const clock = new FakeClock(options.startsAt, draw);
   const service: Service = options.service ?? new Limiter(options);
-  let inService = 0;
   // `insideLate`: the requests inside a wait that were not in flight when the wait was stated.
   const counts = { sent: 0, refused: 0, insideWait: 0, insideLate: 0, answered: 0 };
   const failures: unknown[] = [];
@@ -79,13 +75,11 @@ export async function simulate(options: Simulation) {
       const latency = fastest + draw() * (slowest - fastest);
       await clock.sleep(latency / 2);
       counts.sent++;
-      const verdict = service.take(clock.now() + (options.skewMs ?? 0), ++inService);
+      const verdict = service.take(clock.now() + (options.skewMs ?? 0));
       last = verdict;
       if (!verdict.allowed) counts.refused++;
       if (verdict.insideWait !== undefined) counts.insideWait++;
       if ((verdict.insideWait ?? 0) > slowest) counts.insideLate++;
-      if (verdict.delayMs) await clock.sleep(verdict.delayMs);
-      inService--;
       await clock.sleep(latency / 2);
       if (options.lose && draw() < options.lose) throw new TransportError('reset', true, 'lost');
       if (failed.has(index)) return never;
@@ -117,17 +111,10 @@ export async function simulate(options: Simulation) {
   const request: HttpRequest = options.lose
     ? { method: 'GET', path: '/categories', isSafe: true }
     : { method: 'POST', path: '/categories', body: '{}', isSafe: false };
-  let started = options.processes;
-  const sendBy = async (sender: HttpClient): Promise<unknown> => {
-    if (options.startMs === undefined) return sender.send(request);
-    await clock.sleep(options.startMs * (0.8 + 0.4 * draw()));
-    const client = startClient(started++);
-    return client.send(request).finally(() => client.close());
-  };
   const work = async (sender: HttpClient): Promise<void> => {
     while (left-- > 0) {
       try {
-        await sendBy(sender);
+        await sender.send(request);
         counts.answered++;
         makespan = clock.monotonic();
       } catch (error) {
