@@ -35,7 +35,7 @@ function isPrivate(directory) {
   return platform === 'win32' || (uid === process.geteuid() && (mode & 0o077) === 0);
 }
 
-if (enableCompileCache && !env.NODE_COMPILE_CACHE && !env.NODE_DISABLE_COMPILE_CACHE) {
+if (!env.NODE_COMPILE_CACHE && !env.NODE_DISABLE_COMPILE_CACHE) {
   try {
     const [base, directory] = locate();
     if (!statSync(directory, { throwIfNoEntry: false }) && isSafe(base)) {

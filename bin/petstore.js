@@ -25,7 +25,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
   fail(2, 'usage', `petstore requires Node.js 20.19.0 or newer; this is ${process.versions.node}`, 'update Node.js');
 } else {
   try {
-    require('./compile-cache.js');
+    if (require('node:module').enableCompileCache) require('./compile-cache.js');
     require('../dist/main.cjs').ended.catch(crash);
   } catch (error) {
     crash(error);
