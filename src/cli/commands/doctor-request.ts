@@ -125,10 +125,10 @@ export async function checkApiKey(session: Session, found: Found): Promise<Check
 
 /** Compares the system clock with the Date header (RFC 9110, 6.6.1); skew is only a warning, since waits are corrected. */
 export function checkClock({ headers, sentAt, receivedAt }: Pick<HttpResponse, 'headers' | 'sentAt' | 'receivedAt'>) {
-  const theirs = Date.parse(String(headers['date']));
-  if (Number.isNaN(theirs)) return skipped('the response has no Date header');
+  const serviceTime = Date.parse(String(headers['date']));
+  if (Number.isNaN(serviceTime)) return skipped('the response has no Date header');
   // The header is truncated to the second: add the mean error of half a second.
-  const skew = (sentAt + receivedAt) / 2 - (theirs + 500);
+  const skew = (sentAt + receivedAt) / 2 - (serviceTime + 500);
   if (Math.abs(skew) <= TOLERATED_SKEW_MS) return ok('agrees with the service');
   const side = skew > 0 ? 'ahead of' : 'behind';
   const detail = `the system clock is ${formatDuration(Math.abs(skew))} ${side} the service`;

@@ -122,7 +122,7 @@ async function confirm(session: Session, rows: readonly NewCategory[], file: str
   throw new PetstoreError('interrupted', 'canceled', { silent: true });
 }
 
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 export function repeatedNamesWarning(rows: readonly InputRow[]): string | undefined {
   const seen = new Set<string>();
@@ -134,7 +134,7 @@ export function repeatedNamesWarning(rows: readonly InputRow[]): string | undefi
   }
   if (repeats.length === 0) return undefined;
   const what = repeats.length === 1 ? 'row repeats a name and is' : 'rows repeat a name and are';
-  return `${formatNumber(repeats.length)} ${what} skipped: ${formatSome(repeats, MOST_NAMED)}`;
+  return `${formatNumber(repeats.length)} ${what} skipped: ${formatSome(repeats, MAX_NAMED)}`;
 }
 
 export function lookAlikesWarning(rows: readonly NewCategory[]): string | undefined {
@@ -148,12 +148,12 @@ export function lookAlikesWarning(rows: readonly NewCategory[]): string | undefi
   }
   if (pairs.size === 0) return undefined;
   const what = 'names that differ only in case, spaces or Unicode form become separate categories';
-  return `${what}: ${formatSome([...pairs], MOST_NAMED)}`;
+  return `${what}: ${formatSome([...pairs], MAX_NAMED)}`;
 }
 
 export function differingDescriptionsWarning(names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
   const have = names.length === 1 ? 'existing category has' : 'existing categories have';
-  const which = formatSome(names.map(quoted), MOST_NAMED);
+  const which = formatSome(names.map(quoted), MAX_NAMED);
   return `${formatNumber(names.length)} ${have} a different description and cannot be updated: ${which}`;
 }
