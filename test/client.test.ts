@@ -289,6 +289,7 @@ test('the client library gets a category by its exact name or id, and one that d
   expect([await get('dog'), await get({ id: 9007199254740993n })]).toEqual([{ id: 1, name: 'dog' }, cat]);
   const missing = { kind: 'rejected', code: 'not_found', status: undefined };
   expect(await errorOf(get('Dog'))).toMatchObject({ ...missing, hint: 'did you mean "dog"?' });
+  expect(await errorOf(get('1'))).toMatchObject({ ...missing, hint: 'get it by its id' });
   expect(await errorOf(get({ id: 5 }))).toMatchObject({ ...missing, message: 'category with id 5 does not exist' });
   expect(await errorOf(get('eel'))).toMatchObject({ ...missing, code: 'ambiguous', hint: 'get it by its id' });
 });

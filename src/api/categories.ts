@@ -1,5 +1,6 @@
 // The operations on categories. The service has two, list and create, and every response is checked (docs/service.md); one category
 // is looked up in the list.
+import type { Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import type { HttpClient } from '../http/http-client.ts';
 import { unknownOutcomeError } from '../http/request-errors.ts';
@@ -25,6 +26,9 @@ const CACHED: ListFlaw = {
   reason: 'the list comes from a cache',
   hint: 'run the same command again later',
 };
+
+const BY_ID = { hint: 'get it by its id', reason: { is: 'needs_id' } } as const;
+const NOT_LISTED = { hint: 'list the categories', reason: { is: 'no_category' } } as const;
 
 /** Beyond these, comparing the names letter by letter would take too long. */
 const MOST_COMPARED = 10_000;
@@ -115,17 +119,18 @@ export async function getCategory({ list }: Api['categories'], wanted: string | 
   if (found[0] && found.length === 1) return found[0];
   if (found.length > 1) {
     const message = `${what} exists more than once (ids ${found.map(({ id }) => id).join(', ')})`;
-    const hint = { hint: 'get it by its id', reason: { is: 'ambiguous_name' } } as const;
-    throw new PetstoreError('rejected', message, { code: 'ambiguous', ...hint });
+    throw new PetstoreError('rejected', message, { code: 'ambiguous', ...BY_ID });
   }
   if (flaw) throw existenceUnknownError(what, flaw);
-  const names = listed.map(({ name }) => name);
-  const near = typeof wanted === 'string' ? nearName(wanted, names) : undefined;
-  const hint =
-    near === undefined
-      ? ({ hint: 'list the categories', reason: { is: 'no_category' } } as const)
-      : { hint: `did you mean ${quotedName(near)}?` };
+  const hint = typeof wanted === 'string' ? hintOfMissing(wanted, listed) : NOT_LISTED;
   throw new PetstoreError('rejected', `${what} does not exist`, { code: 'not_found', ...hint });
+}
+
+function hintOfMissing(wanted: string, listed: readonly Category[]): Hint {
+  if (listed.some(({ id }) => String(id) === wanted)) return BY_ID;
+  const names = listed.map(({ name }) => name);
+  const near = nearName(wanted, names);
+  return near === undefined ? NOT_LISTED : { hint: `did you mean ${quotedName(near)}?` };
 }
 
 function nearName(wanted: string, names: readonly string[]): string | undefined {

@@ -26,7 +26,7 @@ function hintOf(
   switch (reason?.is) {
     case undefined:
       return kind === 'internal' ? 'run the command again with --verbose and report the output' : hint;
-    case 'ambiguous_name':
+    case 'needs_id':
       return 'use --id instead of the name';
     case 'extra_fields':
       return ignoreExtraHint(reason.count);

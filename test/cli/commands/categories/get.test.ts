@@ -26,6 +26,7 @@ const LIST = 'run `petstore categories list` to list the categories';
 test.each([
   [['Dog'], 'not_found', 'category "Dog" does not exist', 'did you mean "dog"?'],
   [['dgo'], 'not_found', 'category "dgo" does not exist', 'did you mean "dog"?'],
+  [['2'], 'not_found', 'category "2" does not exist', 'use --id instead of the name'],
   [['horse'], 'not_found', 'category "horse" does not exist', LIST],
   [['--id', '4'], 'not_found', 'category with id 4 does not exist', LIST],
   [['cat'], 'ambiguous', 'category "cat" exists more than once (ids 2, 3)', 'use --id instead of the name'],
