@@ -28,12 +28,16 @@ export interface RowOptions extends DelimitedOptions {
 const SAVE_AS_UTF8 = 'save the file as UTF-8 (in Excel: "CSV UTF-8")';
 const SAVE_AS_CSV = 'save the data as CSV (in Excel: "CSV UTF-8")';
 const DECOMPRESS = 'decompress the file first';
+const NO_ROWS = 'is not CSV, TSV, JSON or NDJSON';
 
 /** File types by their first bytes. */
 const NO_TEXT: readonly (readonly [start: string, is: string, hint: string])[] = [
   ['PK\x03\x04', 'is a ZIP archive', DECOMPRESS],
   ['\xd0\xcf\x11\xe0', 'is an Excel workbook', SAVE_AS_CSV],
   ['\x1f\x8b', 'is compressed with gzip', DECOMPRESS],
+  ['%PDF', NO_ROWS, SAVE_AS_CSV],
+  // HTML or XML.
+  ['<', NO_ROWS, SAVE_AS_CSV],
 ];
 const BYTE_ORDER_MARKS: Readonly<Record<string, string>> = {
   '\xef\xbb': 'utf-8',

@@ -194,6 +194,8 @@ test.each<[string, Buffer, string, string]>([
   ['UTF-16 LE without a mark', utf16('name\na\n'), NO_TEXT, SAVE_AS_CSV],
   ['UTF-16 BE', utf16('name\na\n').swap16(), NO_TEXT, SAVE_AS_CSV],
   ['a binary format', Buffer.from('7f454c46020100fe', 'hex'), NO_TEXT, SAVE_AS_CSV],
+  ['PDF', latin1('%PDF-1.7\n'), ' is not CSV, TSV, JSON or NDJSON', SAVE_AS_CSV],
+  ['HTML', latin1('<!doctype html>\n'), ' is not CSV, TSV, JSON or NDJSON', SAVE_AS_CSV],
   ['UTF-16 that ends inside a character', utf16('\ufeffname\na\n').subarray(0, -1), NOT_UTF16, SAVE_AS_UTF8],
   ['the format of Excel', latin1('PK\x03\x04\x14xl/workbook.xml'), ' is an Excel workbook', SAVE_AS_CSV],
   ['the old format of Excel', Buffer.from('d0cf11e0a1b11ae100', 'hex'), ' is an Excel workbook', SAVE_AS_CSV],
