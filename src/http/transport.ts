@@ -11,6 +11,8 @@ import { TransportError } from './types.ts';
 
 /** About 330,000 categories; a list of this size needs 640 MB of memory. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+/** A longer error response is truncated. */
+const MAX_ERROR_BYTES = 1024 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** After a longer idle time, the service may close the connection just as a create is written to it. */
@@ -98,8 +100,7 @@ function exchange(
     let head: ResponseHead | undefined;
     let ended = false;
     let controller: Dispatcher.DispatchController | undefined;
-    const chunks: Buffer[] = [];
-    let size = 0;
+    const body = new Body();
 
     const finish = (failure?: unknown): void => {
       if (ended) return;
@@ -107,8 +108,7 @@ function exchange(
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
       // The status of an error is enough, even if the rest of its body is missing.
-      if (head && (!failure || (head.status >= 400 && !signal.aborted)))
-        resolve({ ...head, body: Buffer.concat(chunks) });
+      if (head && (!failure || (head.status >= 400 && !signal.aborted))) resolve({ ...head, body: body.bytes() });
       else reject(failure);
     };
     // Finishes early and closes the connection.
@@ -147,9 +147,9 @@ function exchange(
         options.onHead?.(head);
       },
       onResponseData(_controller, chunk) {
-        chunks.push(chunk);
-        size += chunk.length;
-        if (size > MAX_RESPONSE_BYTES) fail('too-large', 'the response is larger than 64 MiB');
+        body.add(chunk);
+        if (head && head.status >= 400 && body.size >= MAX_ERROR_BYTES) abort();
+        else if (body.size > MAX_RESPONSE_BYTES) fail('too-large', 'the response is larger than 64 MiB');
       },
       onResponseEnd: () => finish(),
       onResponseError(_controller, error) {
@@ -159,6 +159,27 @@ function exchange(
       },
     });
   });
+}
+
+/** Copies the chunks of a body into one buffer: a list of chunks of one byte each would need a hundred times their memory. */
+class Body {
+  size = 0;
+  #buffer = Buffer.alloc(0);
+
+  add(chunk: Buffer): void {
+    const size = this.size + chunk.length;
+    if (size > this.#buffer.length) {
+      const larger = Buffer.alloc(Math.max(size, 2 * this.size));
+      larger.set(this.bytes());
+      this.#buffer = larger;
+    }
+    this.#buffer.set(chunk, this.size);
+    this.size = size;
+  }
+
+  bytes(): Buffer {
+    return this.#buffer.subarray(0, this.size);
+  }
 }
 
 // Joins the values of a repeated header; equal values count once.
