@@ -63,8 +63,8 @@ function readRetryAfter(value: unknown = 'seconds', name: string): RetryAfterFor
 // The message does not repeat the text, which may be a real key.
 function readKeys(keys: readonly string[], name: string) {
   if (!keys.every((key) => /^[\x21-\x7e]+$/.test(key))) {
-    const hint = 'use a key such as sandbox_alice_0001';
-    throw new PetstoreError('usage', `${name} must be printable ASCII without spaces`, { hint });
+    const problem = keys.includes('') ? 'is empty' : 'must be printable ASCII without spaces';
+    throw new PetstoreError('usage', `${name} ${problem}`, { hint: 'use a key such as sandbox_alice_0001' });
   }
   const [key = SANDBOX_KEY, ...others] = new Set(keys);
   return { key, keys: [key, ...others] };

@@ -47,6 +47,7 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string | un
   ['categories create --description -name', '--name is required', 'pass a value, for example --name dog'],
   ['quota --json=true', '--json takes no value', 'use --json without a value'],
   ['categories list --search', '--search needs a value', 'pass a value, for example --search cat'],
+  ['categories import --encoding', '--encoding needs a value', 'pass a value, for example --encoding windows-1252'],
   ['categories list --max-wait', '--max-wait needs a value', 'pass a value, for example --max-wait 2m'],
   ['categories list --format', '--format needs a value', 'use table, json, ndjson, csv or tsv'],
   ['categories list --profile', '--profile needs a value', PROFILES],

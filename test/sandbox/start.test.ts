@@ -47,6 +47,7 @@ test.each([
   ['options that are a string', 'pro', 'the options of startSandbox must be an object'],
   ['a seed below 0', { seed: -1 }, 'invalid number "-1" for seed'],
   ['an unknown plan', { plan: 'custom' }, 'invalid value "custom" for plan'],
+  ['an empty key', { keys: [''] }, 'keys is empty'],
   ['a key with a space', { keys: ['a b'] }, 'keys must be printable ASCII without spaces'],
   ['keys that are a string', { keys: 'sandbox_alice_0001' }, 'keys must be an array of strings'],
   ['limits that are numbers', { limits: [60] }, 'limits must be an array of strings'],

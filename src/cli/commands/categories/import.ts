@@ -30,6 +30,7 @@ or the import completed.`,
       examples: [
         'petstore categories import species.csv',
         'petstore categories import animals.csv --map name=Species --map description=Notes --dry-run',
+        'petstore categories import export.txt --encoding windows-1252 --delimiter tab',
         'petstore categories list --format ndjson -p production | petstore categories import - -p staging --yes',
       ],
     })

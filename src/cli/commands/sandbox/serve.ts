@@ -139,7 +139,7 @@ Faults (affect every request unless PERCENT is given):
       examples: [
         'petstore sandbox',
         'petstore sandbox --reset-only',
-        'petstore sandbox --port 0 --plan pro --json',
+        'petstore sandbox --port 0 --plan pro --key sandbox_alice_0001 --json',
         'petstore sandbox --limit 60/6s --retry-after date --data ./demo',
         'petstore sandbox --fault latency=300ms --fault lost-response:5 --seed 7',
       ],
