@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import parseArgv from 'string-argv';
 import { expect, test } from 'vitest';
 import { ENVIRONMENT, GLOBAL_OPTIONS } from '../../src/cli/reference.ts';
+import { hasShell } from '../support/capabilities.ts';
 import { BIN } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
@@ -56,6 +57,13 @@ const commands = documents.flatMap((file) => {
 test.each([...new Set(commands)])('the documents name `petstore %s`, a command with its options', async (line) => {
   const { code, err } = await inProcess([...parseArgv(line.replace('COMMAND', 'doctor')), '--help']);
   expect({ code, err }).toEqual({ code: 0, err: '' });
+});
+
+test.runIf(hasShell)('the blocks of the documents for a shell have no syntax error', () => {
+  const blocks = documents.flatMap((file) =>
+    [...textOf(file).matchAll(/^```sh\n(.*?)^```/gms)].map(([, block]) => block),
+  );
+  execFileSync('bash', ['-n', '-c', blocks.join('\n')], { stdio: 'pipe' });
 });
 
 test('every npm script and benchmark that the documents name exists', () => {
