@@ -16,6 +16,8 @@ interface NetworkOptions {
   readonly trace: Trace;
   /** The time to connect, in milliseconds. */
   readonly connectMs: number;
+  /** How long before an attempt its ticket may have been recorded, in milliseconds: the way back from the state server. */
+  readonly ticketMs: number;
 }
 
 /** Faults that only the network knows; all others are faults of the service. */
@@ -46,7 +48,7 @@ export class Network {
     { method, body }: Parameters<Transport['send']>[0],
     { timeoutMs, signal, onHead, beforeSend }: Parameters<Transport['send']>[1],
   ): Promise<HttpResponse> {
-    const { scheduler, service, faults, invariants, trace, connectMs } = this.#options;
+    const { scheduler, service, faults, invariants, trace, connectMs, ticketMs } = this.#options;
     const kind = method === 'GET' ? 'list' : 'create';
     const isList = kind === 'list';
     const name = typeof body === 'string' ? (JSON.parse(body) as { name: string }).name : undefined;
@@ -105,7 +107,7 @@ export class Network {
       const arrive = (fault: string): void => {
         const ofService = fault === 'slow-refusal' ? 'refuse' : ON_THE_WAY.has(fault) ? undefined : fault;
         // Other requests wait 5 s for a request that is on its way (docs/rate-limits.md).
-        const overdueAt = takenAt + RULES.overdueMs;
+        const overdueAt = takenAt - ticketMs + RULES.overdueMs;
         const overdueSince = sentOn <= overdueAt && scheduler.now > overdueAt ? overdueAt : undefined;
         const lateSince = endedAt ?? (process.dead ? process.activeAt : overdueSince);
         const response = service.serve({ name, process, sentAt: sentOn, lateSince }, ofService);

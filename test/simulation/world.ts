@@ -162,7 +162,15 @@ class World {
     const bytes = seededRandom(plan.seed + 99);
     formatDisks();
     setSurroundings({
-      network: new Network({ scheduler, service, faults, invariants, trace, connectMs }),
+      network: new Network({
+        scheduler,
+        service,
+        faults,
+        invariants,
+        trace,
+        connectMs,
+        ticketMs: stateServer.slowestMs,
+      }),
       ...{ scheduler, stateServer, kill, processes: this.#processes },
       randomByte: () => Math.floor(bytes() * 256),
     });
