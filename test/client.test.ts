@@ -192,6 +192,7 @@ test('clients of one key share a rate limit that is kept in memory, until the la
   // Nothing is sent: the service would respond with a 429.
   expect(await errorOf(two.categories.list())).toMatchObject({ kind: 'rate_limited', status: undefined });
   await one.close();
+  await one.close();
   const three = open(options);
   expect(three.quota().remaining).toBe(0);
   await Promise.all([two.close(), three.close()]);

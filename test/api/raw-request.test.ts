@@ -24,7 +24,7 @@ test.each([
   ...'//evil.example/x ///evil.example /\\evil.example \\\\evil.example https://evil.example/ http:evil.example'.split(
     ' ',
   ),
-  ...'/.. /../admin /a/../../admin /%2e%2e/admin /%2E%2e/%2e./admin /.%2e/admin /categories#part'.split(' '),
+  ...'/.. /../admin /../v1x /a/../../admin /%2e%2e/admin /%2E%2e/%2e./admin /.%2e/admin /categories#part'.split(' '),
   // A gateway may decode escaped separators and merge them.
   ...'/x/..%5C..%5cadmin /x/%2f..%2F..%2fadmin /../a%2f..%2fv1/x'.split(' '),
   ...['', '\t//evil.example', '/\t/evil.example', '/\n/evil.example', 'ht\ntps://evil.example', '/a b', '/a\u0000b'],

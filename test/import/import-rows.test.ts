@@ -27,7 +27,10 @@ test('an import creates the rows that do not exist, once for each name, and repo
     yield { name: 'dog', description: 'Canis' };
   }
   const seen: ImportProgress[] = [];
-  const document = await client.categories.import(given(), { onProgress: (counts) => void seen.push(counts) });
+  const document = await client.categories.import(given(), {
+    concurrency: 64,
+    onProgress: (counts) => void seen.push(counts),
+  });
   expect(document).toEqual({
     created: [{ id: 2, name: 'dog', description: 'Canis' }],
     skipped: [
@@ -155,6 +158,13 @@ test('an abort ends an import that waits for its rows, and close waits for an im
   await until(() => progress.length > 0);
   await client.close();
   expect(await Promise.race([importing, 'in progress'])).toMatchObject({ pending: 0 });
+});
+
+test('an import ends without a last list that would have to wait for the rate limit', async () => {
+  const abort = new AbortController();
+  const { client } = await sandboxClient({ plan: undefined, limits: ['2/1m'] }, { onWait: () => abort.abort() });
+  const { created } = await client.categories.import(rows(1), { signal: abort.signal });
+  expect(created).toHaveLength(1);
 });
 
 test('an import never locks in the state directory if the state server is unavailable', async () => {

@@ -25,6 +25,8 @@ test('sandboxes in memory share nothing, and data in a file is kept', async () =
   };
   expect([await listedAfterCreate(), await listedAfterCreate()]).toEqual([1, 1]);
   expect([await listedAfterCreate(file), await listedAfterCreate(file)]).toEqual([1, 2]);
+  const stateDirs = [(await start()).client.stateDir, (await start({ data: file })).client.stateDir];
+  expect(stateDirs).toEqual([null, undefined]);
 });
 
 test('the options of a sandbox apply: keys, limits, plan, faults with their seed, Retry-After', async () => {
@@ -45,6 +47,7 @@ test('the options of a sandbox apply: keys, limits, plan, faults with their seed
 test.each([
   ['an unknown option', { prot: 1 }, 'unknown option "prot" of startSandbox'],
   ['options that are a string', 'pro', 'the options of startSandbox must be an object'],
+  ['a port above 65,535', { port: 65_536 }, 'invalid number "65536" for port'],
   ['a seed below 0', { seed: -1 }, 'invalid number "-1" for seed'],
   ['an unknown plan', { plan: 'custom' }, 'invalid value "custom" for plan'],
   ['an empty key', { keys: [''] }, 'keys is empty'],

@@ -29,7 +29,7 @@ async function failure(content: string | Uint8Array, given?: Given): Promise<Pet
 }
 
 const dogAndCat = [{ name: 'dog' }, { name: 'cat', description: 'Felis' }];
-const MAP = ['name=Art', 'description=text'];
+const MAP = ['name=Art', 'description= text'];
 const BRACKETS = ['name=[Art]', 'description=[text]'];
 const LONG = ['description=description, long'];
 
@@ -136,6 +136,8 @@ test.each<[string, string, message: string, Given?]>([
   ['a value in a column without a name', 'name,\na,b\n', 'the row has a value in a column without a name'],
   ['a delimiter of two characters', 'name\na\n', 'invalid value "||" for --delimiter', { delimiter: '||' }],
   ['--map with JSON', '[{"name":"a"}]', '--map requires a CSV or TSV file', { map: ['name=a'] }],
+  ['text in a .jsonl file', '"name"\n', 'expected an object with "name"', { extension: '.jsonl' }],
+  ['--delimiter with NDJSON', '{"name":"a"}', '--delimiter cannot be used with a JSON file', { delimiter: ';' }],
   ['--delimiter with JSON', '[{"name":"a"}]', '--delimiter cannot be used with a JSON file', { delimiter: ';' }],
   ['--map of a missing column', 'name\na\n', 'no column "Notes"; found "name"', { map: ['description=Notes'] }],
   [

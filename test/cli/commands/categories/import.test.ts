@@ -192,6 +192,18 @@ test('the document of an import holds no key that a service repeats as it reject
   expect(`${out}${err}`).not.toContain(key);
 });
 
+test('an import ends without a last list that would have to wait for the rate limit', async () => {
+  const clock = new IdleClock(Date.now());
+  let remaining = 2;
+  const { env, requests } = await serving(({ method }) => {
+    clock.touch();
+    const headers = quotaHeaders(--remaining);
+    return method === 'GET' ? { body: [], headers } : { status: 201, body: { id: 1, name: 'dog' }, headers };
+  });
+  const { code } = await clock.drive(inProcess([...IMPORT, '-'], { env, stdin: 'name\ndog\n', clock }));
+  expect([code, requests.map(({ method }) => method)]).toEqual([0, ['GET', 'POST']]);
+});
+
 test('an import that ends sends no row that waits for the rate limit, and ends the wait', async () => {
   const clock = new IdleClock(Date.now());
   let remaining = 2;
