@@ -9,7 +9,8 @@ test('a whole key is redacted in every encoding, and no part of it elsewhere', (
   const key = 'team2024->>>???live+secret/0123456789"x';
   redactor.add(key);
   const [base64, base64url] = (['base64', 'base64url'] as const).map((form) => Buffer.from(key).toString(form));
-  for (const form of [key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1), base64 ?? '', base64url ?? '']) {
+  const quotes = [JSON.stringify(key).slice(1, -1), key.replace('"', '""')];
+  for (const form of [key, encodeURIComponent(key), ...quotes, base64 ?? '', base64url ?? '']) {
     expect(redactor.redact(`before ${form} after`)).toBe('before [redacted] after');
   }
   expect(redactor.redact('cannot connect to team2024-shop.example')).toBe('cannot connect to team2024-shop.example');

@@ -97,6 +97,8 @@ test('no profile is read if the environment provides key and URL', async () => {
     const target = await resolveCredentials(world([], { env }), undefined, store);
     expect(target).toMatchObject({ profile, key: 'k' });
   }
+  const env = { ...URL_B, PETSTORE_API_KEY_COMMAND: printing('k-2') };
+  expect(await resolveCredentials(world([], { env }), undefined, store)).toMatchObject({ key: 'k-2' });
 });
 
 const OTHERS = ['https://a.example:8443/v1', 'https://a.example.evil.example/v1', 'https://sub.a.example/v1'];

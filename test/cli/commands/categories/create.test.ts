@@ -40,7 +40,7 @@ test.each([
 });
 
 test('a create whose response has another name prints one warning that shows both names', async () => {
-  const { env } = await serving(() => ({ status: 201, body: { id: 1, name: 'Dog\u001b' } }));
+  const { env } = await serving(() => ({ status: 200, body: { id: 1, name: 'Dog\u001b' } }));
   const { code, out, err } = await inProcess(['categories', 'create', '--name', 'dog', '-q'], { env });
   const warning = 'warning: the service changed the name "dog" to "Dog␛"\n';
   expect({ code, out, err }).toEqual({ code: 0, out: 'Created category "Dog␛" (id 1)\n', err: warning });

@@ -192,6 +192,16 @@ test('the document of an import holds no key that a service repeats as it reject
   expect(`${out}${err}`).not.toContain(key);
 });
 
+test('an import that waits for another prints one line, and none with --quiet', async () => {
+  const { run } = shop();
+  const errorsOf = async (option: string) => {
+    const both = [1, 2].map(() => run([...IMPORT, '-', option, '--json'], 'name\ndog\n'));
+    return (await Promise.all(both)).map(({ err }) => err).join('');
+  };
+  expect(await errorsOf('--quiet')).toBe('');
+  expect(await errorsOf('--yes')).toMatch(/^\{"waiting":\{"reason":"import",.*\}\n$/);
+});
+
 test('an import ends without a last list that would have to wait for the rate limit', async () => {
   const clock = new IdleClock(Date.now());
   let remaining = 2;
