@@ -47,7 +47,6 @@ test('the options of a sandbox apply: keys, limits, plan, faults with their seed
 test.each([
   ['an unknown option', { prot: 1 }, 'unknown option "prot" of startSandbox'],
   ['options that are a string', 'pro', 'the options of startSandbox must be an object'],
-  ['a port above 65,535', { port: 65_536 }, 'invalid number "65536" for port'],
   ['a seed below 0', { seed: -1 }, 'invalid number "-1" for seed'],
   ['an unknown plan', { plan: 'custom' }, 'invalid value "custom" for plan'],
   ['an empty key', { keys: [''] }, 'keys is empty'],

@@ -107,6 +107,8 @@ test('`sandbox --reset-only` empties the data without a server, and a running se
   expect(await inProcess(['sandbox', '--reset-only'], { dir })).toEqual({ code: 0, out, err: '' });
   expect(await (await get(url, 'sandbox_alice_0001')).text()).toBe('[]');
   expect((await inProcess(create, { dir })).out).toBe('Created category "dog" (id 2)\n');
+  const empty = { code: 2, out: '', err: 'error: --data must be a path\n' };
+  expect(await inProcess(['sandbox', '--reset-only', '--data', ''], { dir })).toEqual(empty);
   const json = await inProcess(['sandbox', '--reset-only', '--json'], { dir });
   expect(json).toEqual({ code: 0, out: `${JSON.stringify({ data })}\n`, err: '' });
 });
