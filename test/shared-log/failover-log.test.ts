@@ -80,15 +80,15 @@ test('a record that a server does not take gets the time of the log that takes i
   expect([warnings, switches, memory.opened]).toEqual([['server failed'], [[['a 1500'], 1500]], 0]);
 });
 
-test('a place that cannot be opened is left at once, with one warning', async () => {
+test('a place that cannot be opened is left at once, with one warning and without a switch', async () => {
   const [, file, memory] = threePlaces();
   file.fails = 'open';
-  const { log, write, warnings, switches } = open(file, memory);
+  const { write, warnings, switches } = open(file, memory);
   await write('a');
-  expect([log.place, memory.records, warnings, switches]).toEqual([memory, ['a 1000'], ['file failed'], []]);
+  expect([memory.records, warnings, switches]).toEqual([['a 1000'], ['file failed'], []]);
 });
 
-test('a server is tried again once a second, and used again when it accepts a record', async () => {
+test('a server is tried again once a second, and used again when it accepts a record; `close` closes all open logs', async () => {
   const [server, file, memory] = threePlaces();
   const { log, clock, write, warnings } = open(server, file, memory);
   server.fails = 'use';
@@ -104,6 +104,8 @@ test('a server is tried again once a second, and used again when it accepts a re
   log.retry();
   await clock.advance(0);
   expect([log.place, server.records, file.closed, warnings]).toEqual([server, ['nothing'], 0, ['server failed']]);
+  log.close();
+  expect([server.closed, file.closed, memory.closed]).toEqual([1, 1, 0]);
 });
 
 test('a failure of a server that was left before changes nothing and does not delay the next try', async () => {
@@ -154,13 +156,4 @@ test('an error that is not a failure of the place is thrown', async () => {
   server.refresh = async () => bug();
   await expect(open(server, file, memory).log.refresh()).rejects.toThrow(TypeError);
   expect(() => open(file, memory).log.append(bug)).toThrow(TypeError);
-});
-
-test('`close` closes every open log', async () => {
-  const [server, file, memory] = threePlaces();
-  const { log, write } = open(server, file, memory);
-  server.fails = 'use';
-  await write('a');
-  log.close();
-  expect([server.closed, file.closed, memory.closed]).toEqual([1, 1, 0]);
 });

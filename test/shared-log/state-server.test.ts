@@ -55,6 +55,13 @@ test.each([
   ['ERR DB index is out of range', 'rejected: it has no database 0', 'correct the number at the end of '],
   ['ERR unknown command', 'rejected: ERR unknown command', 'correct stateUrl'],
   ['READONLY replica', 'unavailable: it is a read-only replica', AGAIN],
+  ['MASTERDOWN Link with MASTER is down', 'unavailable: it is a read-only replica', AGAIN],
+  ['BUSY Redis is busy running a script', 'unavailable: it is running a slow script', AGAIN],
+  ['CLUSTERDOWN The cluster is down', 'unavailable: its cluster is down', AGAIN],
+  ['TRYAGAIN Multiple keys request', 'unavailable: its cluster is down', AGAIN],
+  ['ERR invalid password', 'rejected: user name or password rejected', 'check statePassword and the user in '],
+  ['ERR AUTH <password> called', 'rejected: user name or password rejected', 'check statePassword and the user in '],
+  ["ERR can't run this command", 'rejected: permission denied', PERMISSIONS],
 ])('the error reply "%s" is reported as "%s" with the hint "%s"', async (reply, expected, hint) => {
   const server = await scripted((_command, socket) => socket.write(`-${reply}\r\n`));
   const state = client(server.port);
@@ -90,16 +97,23 @@ withServer('a server runs scripts and rejects a missing password and an unknown 
   expect(await failure(client(server.port, { password, database: 99 }))).toBe('rejected: it has no database 99');
 });
 
-test('the error of an unknown host or a server without TLS has a hint about the URL', async () => {
+test('the error of a server without TLS has a hint about the URL', async () => {
   const server = await scripted(() => undefined);
-  const hint = async (state: StateServer): Promise<unknown> =>
-    ping(state).catch((thrown: unknown) => state.toPetstoreError(thrown));
-  expect(await hint(client(server.port, { tls: true }))).toMatchObject({
-    message: expect.stringContaining(': the TLS handshake timed out'),
-    hint: 'use redis:// in stateUrl if the server does not use TLS',
-  });
-  const unknown = connectionError(Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' }));
-  expect([unknown.message, unknown.hint?.(SETTINGS)]).toEqual(['host not found', 'correct stateUrl']);
+  const error = await ping(client(server.port, { tls: true })).catch((thrown: StateServerError) => thrown);
+  expect(error).toMatchObject({ message: 'the TLS handshake timed out' });
+  expect((error as StateServerError).hint?.(SETTINGS)).toBe('use redis:// in stateUrl if the server does not use TLS');
+});
+
+test.each([
+  ['ECONNREFUSED', 'connection refused', undefined],
+  ['ENOTFOUND', 'host not found', 'correct stateUrl'],
+  ['EAI_AGAIN', 'name resolution is unavailable', "check this machine's network connection"],
+  ['EHOSTUNREACH', 'no route to the host', undefined],
+  ['ENETUNREACH', 'no route to the host', undefined],
+  ['CERT_HAS_EXPIRED', 'its certificate is not trusted', expect.stringContaining('NODE_EXTRA_CA_CERTS')],
+])('a connection that fails with %s is reported as "%s"', (code, message, hint) => {
+  const error = connectionError(Object.assign(new Error('connect'), { code }));
+  expect([error.message, error.hint?.(SETTINGS)]).toEqual([message, hint]);
 });
 
 test('closing the connection rejects a call without a reply immediately, and does not connect again', async () => {
