@@ -18,32 +18,28 @@ writeFileSync(join(directory, page), `${before}${start}\n\n${cliReference(refere
 function cliReference({ commands, globalOptions, environment, exitCodes }) {
   return [
     '## Commands',
-    ...commands.flatMap(commandSection),
+    commands.flatMap(commandItem).join('\n'),
     '## Global options',
-    list(globalOptions.map((one) => [one.flags, one.description])),
+    globalOptions.map((one) => item(one.flags, one.description)).join('\n'),
     'A duration is `500ms`, `30s`, `2m`, `1h`, `1d`, a sum such as `1m30s`, or a number of seconds.',
     '## Environment variables',
-    list(environment.map((one) => [one.name, one.meaning])),
+    environment.map((one) => item(one.name, one.meaning)).join('\n'),
     '## Exit codes',
     exitCodeTable(exitCodes),
   ].join('\n\n');
 }
 
-function commandSection(command) {
-  const { aliases, description, exitCodes } = command;
+/** A command, with its arguments and options as a nested list. Its help has the rest: notes, examples and exit codes. */
+function commandItem(command) {
+  const alias = command.aliases.length > 0 ? ` Alias: ${command.aliases.map(code).join(', ')}.` : '';
   // The documents of --json have a table of their own on that page.
   const output = command.output.replace(/[;.] with --json\b.*/i, '.');
-  const alias = aliases.length > 0 ? ` Alias: ${aliases.map(code).join(', ')}.` : '';
-  const endings = exitCodes.length > 0 ? ` Exit codes: ${exitCodes.join(', ')}.` : '';
-  const parameters = [
-    ...command.arguments.map((one) => [one.name, one.description]),
-    ...command.options.map((one) => [one.flags, one.description]),
-  ];
+  const usage = command.usage.replace(' [options]', '');
   return [
-    `### ${escaped(command.usage.replace(' [options]', ''))}`,
-    escaped(`${description[0].toUpperCase() + description.slice(1)}.${alias} Output: ${output}${endings}`),
-    list(parameters),
-  ].filter(Boolean);
+    `- **${code(usage)}**: ${marked(command.description)}.${alias} Output: ${marked(output)}`,
+    ...command.arguments.map((one) => `  ${item(one.name, one.description)}`),
+    ...command.options.map((one) => `  ${item(one.flags, one.description)}`),
+  ];
 }
 
 function exitCodeTable(exitCodes) {
@@ -52,15 +48,18 @@ function exitCodeTable(exitCodes) {
   return [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-function list(terms) {
-  return terms.map(([term, text]) => `- ${code(term)}: ${escaped(text).replaceAll('\n', ' ')}`).join('\n');
+function item(term, text) {
+  return `- ${code(term)}: ${marked(text).replaceAll('\n', ' ')}`;
 }
 
 function code(text) {
   return `\`${text}\``;
 }
 
-// Outside of code, angle brackets would be read as HTML, stars and underscores as emphasis.
-function escaped(text) {
-  return text.replace(/`[^`]*`|[<>*_]/g, (found) => (found.length > 1 ? found : `\\${found}`));
+// Marks options and names with an underscore as code, and escapes what would be read as HTML or emphasis.
+function marked(text) {
+  return text.replace(/`[^`]*`|--[a-z][\w-]*|\w+_\w+|[<>*]/g, (found) => {
+    if (found.startsWith('`')) return found;
+    return found.length > 1 ? code(found) : `\\${found}`;
+  });
 }

@@ -31,6 +31,25 @@ test('every file that a document links to, or that a document, source file or sc
   expect([...new Set([...links, ...named, ...cited])].filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
+test('every anchor that a document links to is a heading of its page', () => {
+  // As GitHub derives it from a heading.
+  const anchorsOf = (file: string): string[] =>
+    [...textOf(file).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+      title
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, '')
+        .replaceAll(' ', '-'),
+    );
+  const links = documents.flatMap((file) =>
+    [...textOf(file).matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)].map(([, page = '', anchor = '']) => ({
+      page: page ? join(dirname(file), page) : file,
+      anchor,
+    })),
+  );
+  expect(links.length).toBeGreaterThan(10);
+  expect(links.filter(({ page, anchor }) => !anchorsOf(page).includes(anchor))).toEqual([]);
+});
+
 test('the generated part of docs/cli.md is up to date (npm run docs)', () => {
   const generated = tempDir();
   execFileSync(process.execPath, [join(root, 'scripts/generate-docs.mjs'), generated, BIN]);

@@ -117,7 +117,7 @@ export const sandbox = (): PetstoreCommand =>
       ]).default('seconds', 'seconds'),
     )
     .addOption(
-      new Option('--fault <fault>', 'inject a fault, KIND[:PERCENT]; repeatable, see below')
+      new Option('--fault <fault>', 'inject a fault, KIND[:PERCENT], for example 503:10; repeatable')
         .choices(FAULT_KINDS)
         .argParser(collectValues),
     )
