@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createClient } from '../../src/client.ts';
 import { needs } from '../support/capabilities.ts';
-import { IdleClock } from '../support/fake-clock.ts';
+import { ManualClock } from '../support/fake-clock.ts';
 import { quotaHeaders, startHttpFake } from '../support/http-fake.ts';
 import { place, until } from '../support/processes.ts';
 import { petstore } from '../support/program.ts';
@@ -128,7 +128,7 @@ withServer('the ACL user of docs/fleet.md has all permissions that petstore need
   const env = machine(url, { PETSTORE_STATE_PASSWORD: 'the-password' });
   const doctor = await inProcess(['doctor', '--json'], { env });
   expect(JSON.parse(doctor.out)).toContainEqual(expect.objectContaining({ id: 'state_server', status: 'ok' }));
-  const clock = new IdleClock();
+  const clock = new ManualClock(Date.now());
   const imported = await clock.drive(inProcess(['categories', 'import', rows(), '--yes'], { env, clock }));
   expect(imported.code).toBe(0);
 });

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { Progress } from '../../src/cli/progress.ts';
 import type { HttpWait } from '../../src/http/types.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import { ManualClock } from '../support/fake-clock.ts';
 import type { WorldOptions } from '../support/world.ts';
 import { world } from '../support/world.ts';
 
@@ -11,7 +11,7 @@ const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
 type Options = Partial<ConstructorParameters<typeof Progress>[1]>;
 
 function start(options: Options = {}, place: WorldOptions = {}) {
-  const clock = FakeClock.manual(NOW);
+  const clock = new ManualClock(NOW);
   const context = world([], { clock, ...place });
   const progress = new Progress(context, { json: false, quiet: false, verbose: false, color: true, ...options });
   return { context, clock, progress, shown: context.stderr.text };

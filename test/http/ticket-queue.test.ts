@@ -3,11 +3,11 @@ import { expect, test, vi } from 'vitest';
 import { TicketQueue } from '../../src/http/ticket-queue.ts';
 import type { HttpWait } from '../../src/http/types.ts';
 import { openMachineLedger } from '../../src/rate-limit/machine-ledger.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import { ManualClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 function open(maxWaitMs: number) {
-  const clock = FakeClock.manual();
+  const clock = new ManualClock();
   const ledger = openMachineLedger({ stateDir: tempDir(), baseUrl: 'test', key: 'test-key', clock });
   const limits = { maxWaitMs, maxRetries: 0, timeoutMs: 0 };
   const transport = { send: () => Promise.reject(new Error('unused')), close: async () => undefined };

@@ -3,14 +3,14 @@ import { expect, test } from 'vitest';
 import { withTracing } from '../../src/http/trace.ts';
 import type { HttpResponse } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import { ManualClock } from '../support/fake-clock.ts';
 
 async function traced(result: Partial<HttpResponse> | TransportError, path = '/categories'): Promise<string[]> {
   const lines: string[] = [];
   const response = { status: 200, headers: {}, body: new Uint8Array(), receivedAt: 0, sentAt: 0, ...result };
   const send = () => (result instanceof TransportError ? Promise.reject(result) : Promise.resolve(response));
   const transport = { send, close: async () => undefined };
-  const verbose = withTracing(transport, 'https://a.example/v1', FakeClock.manual(), (line) => void lines.push(line));
+  const verbose = withTracing(transport, 'https://a.example/v1', new ManualClock(), (line) => void lines.push(line));
   const request = { method: 'GET', path, isSafe: true };
   await verbose.send(request, { timeoutMs: 1, signal: new AbortController().signal }).catch(() => undefined);
   return lines;

@@ -9,7 +9,7 @@ import type { Reply } from '../../src/shared-log/state-server.ts';
 import { StateServer } from '../../src/shared-log/state-server.ts';
 import { parseStateUrl } from '../../src/shared-log/state-url.ts';
 import { needs } from '../support/capabilities.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import { ManualClock } from '../support/fake-clock.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -27,8 +27,7 @@ afterEach(async () => {
 });
 
 /** Counts the calls that sleep until they retry the server. */
-class MachineClock extends FakeClock {
-  protected override manual = true;
+class MachineClock extends ManualClock {
   retrying = 0;
 
   override async sleep(ms: number, signal?: AbortSignal): Promise<void> {

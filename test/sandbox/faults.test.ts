@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { drawFaultPlan, parseFault, seededRandom } from '../../src/sandbox/faults.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import { FakeClock, ManualClock } from '../support/fake-clock.ts';
 import { until } from '../support/processes.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { startTestSandbox } from './support.ts';
@@ -43,7 +43,7 @@ test.each([
 });
 
 test('closing the sandbox ends a delayed response, which is not logged', async () => {
-  const clock = FakeClock.manual();
+  const clock = new ManualClock();
   const logged: unknown[] = [];
   const log = (entry: unknown): void => void logged.push(entry);
   const { list, close } = await startTestSandbox({ faults: ['latency=1h'], clock, onRequest: log });

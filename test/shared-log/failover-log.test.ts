@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Place } from '../../src/shared-log/failover-log.ts';
 import { FailoverLog } from '../../src/shared-log/failover-log.ts';
 import type { Log } from '../../src/shared-log/log.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import { ManualClock } from '../support/fake-clock.ts';
 
 class Outage extends Error {}
 
@@ -54,7 +54,7 @@ class FakePlace implements Place<string[]>, Log<string[]> {
 }
 
 function open(...places: FakePlace[]) {
-  const clock = FakeClock.manual(1000);
+  const clock = new ManualClock(1000);
   const warnings: string[] = [];
   const switches: unknown[] = [];
   const log = new FailoverLog<string[], FakePlace>({

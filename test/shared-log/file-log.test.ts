@@ -12,7 +12,8 @@ import type { LogFs } from '../../src/shared-log/segments.ts';
 import { ShortWriteError } from '../../src/shared-log/segments.ts';
 import { hasCaseSensitiveNames, hasModes, hasSymlinks } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import type { FakeClock } from '../support/fake-clock.ts';
+import { ManualClock } from '../support/fake-clock.ts';
 import { mutated } from '../support/mutations.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -269,7 +270,7 @@ test('an append is one write and one read, a refresh is one read, and the file i
     };
     return [name, count];
   });
-  const clock = FakeClock.manual();
+  const clock = new ManualClock();
   const log = open(tempDir(), 1e9, { clock, fs: { ...fs, ...Object.fromEntries(counted) } });
   for (const [ms, checks] of [
     [0, []],
@@ -338,7 +339,7 @@ test.each<[string, (dir: string) => void]>([
 ])('a log whose directory was %s joins the new log in its place', async (_how, change) => {
   for (const strict of [false, true]) {
     const dir = join(tempDir(), 'logs');
-    const clock = FakeClock.manual();
+    const clock = new ManualClock();
     const [reading, writing] = [open(dir, 1e9, { strict, clock }), open(dir, 1e9, { strict, clock })];
     writing.append('old');
     expect(reading.refresh()).toEqual(['old']);

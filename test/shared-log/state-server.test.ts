@@ -7,7 +7,7 @@ import { connectionError, replyError } from '../../src/shared-log/state-server-e
 import type { StateServerConnection } from '../../src/shared-log/state-url.ts';
 import { parseStateUrl } from '../../src/shared-log/state-url.ts';
 import { needs } from '../support/capabilities.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import { FakeClock, ManualClock } from '../support/fake-clock.ts';
 import { until } from '../support/processes.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { scriptedRedis } from '../support/scripted-redis.ts';
@@ -120,7 +120,7 @@ test('closing the connection rejects a call without a reply immediately, and doe
   const server = await scripted((_command, socket) =>
     server.commands.length === 1 ? socket.write('+OK\r\n') : undefined,
   );
-  const clock = FakeClock.manual();
+  const clock = new ManualClock();
   const state = client(server.port, {}, clock);
   await ping(state);
   const rejected = failure(state);

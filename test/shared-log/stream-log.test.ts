@@ -7,7 +7,7 @@ import { parseStateUrl } from '../../src/shared-log/state-url.ts';
 import type { StreamOptions } from '../../src/shared-log/stream-log.ts';
 import { ServerClock, StreamLog } from '../../src/shared-log/stream-log.ts';
 import { needs } from '../support/capabilities.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import { FakeClock, ManualClock } from '../support/fake-clock.ts';
 import { RedisServer, SERVER_PROGRAMS } from '../support/redis-server.ts';
 import { scriptedRedis } from '../support/scripted-redis.ts';
 
@@ -96,7 +96,7 @@ withServer('a reader whose last entry was replaced by another history starts aga
   await using server = await RedisServer.start();
   const other = writer(stateServer(server));
   const onReset = vi.fn<NonNullable<StreamOptions<string[]>['onReset']>>();
-  const clock = FakeClock.manual(Date.now() - 3_600_000);
+  const clock = new ManualClock(Date.now() - 3_600_000);
   const log = writer(stateServer(server), { onReset, clock });
   await other.append('a');
   await log.append('b');
@@ -112,7 +112,7 @@ withServer('a reader whose last entry was replaced by another history starts aga
 withServer("records carry the server's time, and each reply shows how far its clock is ahead of ours", async () => {
   await using server = await RedisServer.start();
   const apply = vi.fn<LogFormat<undefined>['apply']>();
-  const clock = FakeClock.manual(Date.now() - 3_600_000);
+  const clock = new ManualClock(Date.now() - 3_600_000);
   const options = { server: stateServer(server), key: KEY, clock, ttlMs: 60_000, freshMs: 1500, rotateAt: 1e6 };
   const log = new StreamLog<undefined>({ initial: () => undefined, apply, snapshot: () => [] }, options);
   expect(log.clockOffsetMs).toBe(0);
@@ -122,7 +122,7 @@ withServer("records carry the server's time, and each reply shows how far its cl
 });
 
 test('a reply that took more than a second does not change the clock offset, and a clock that is set back does', () => {
-  const clock = FakeClock.manual(1000);
+  const clock = new ManualClock(1000);
   const server = new ServerClock(clock);
   server.read(61_000, server.moment);
   expect(server.offsetMs).toBe(60_000);
@@ -135,7 +135,7 @@ test('a reply that took more than a second does not change the clock offset, and
 });
 
 test("the first reply shows the server's time even if it took more than a second", async () => {
-  const clock = FakeClock.manual(1000);
+  const clock = new ManualClock(1000);
   const server = new ServerClock(clock);
   const sentAt = server.moment;
   await clock.advance(3000);
@@ -148,7 +148,7 @@ test.each([
   ['stale', 30_000, 11_000],
   ['stale', 1500, 600],
 ])('a reply is %s, if it is fresh for %i ms and the clock is set %i ms ahead or back', async (how, freshMs, ms) => {
-  const clock = FakeClock.manual();
+  const clock = new ManualClock();
   const server = new ServerClock(clock);
   server.read(0, server.moment);
   for (const step of [ms, -2 * ms]) {
@@ -164,7 +164,7 @@ test.each([
 test.each(['before', 'during'])(
   'a slow reply keeps the clock offset if our clock was set back %s the round trip',
   async (when) => {
-    const clock = FakeClock.manual();
+    const clock = new ManualClock();
     const server = new ServerClock(clock);
     server.read(5000, server.moment);
     if (when === 'before') clock.at -= 600_000;

@@ -1,5 +1,5 @@
-// Fake clocks: `FakeClock` jumps to the next alarm when all work sleeps, `FakeClock.manual()` moves only by `advance`,
-// and `IdleClock` jumps when a command and its real servers are idle.
+// Fake clocks: `FakeClock` jumps to the next alarm when all work sleeps, and `ManualClock` moves by `advance`, or by `drive`
+// when a command and its real servers are idle.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../src/clock.ts';
 
@@ -16,7 +16,6 @@ export class FakeClock implements Clock {
   /** The wall clock. Setting it wakes no sleeper, like a real clock change. */
   at: number;
   protected alarms: Alarm[] = [];
-  protected manual = false;
   #elapsed = 0;
   #pending = false;
   readonly #draw: () => number;
@@ -24,12 +23,6 @@ export class FakeClock implements Clock {
   constructor(now = START, draw: () => number = () => 0.5) {
     this.at = now;
     this.#draw = draw;
-  }
-
-  static manual(now = 0): FakeClock {
-    const clock = new FakeClock(now, () => 0);
-    clock.manual = true;
-    return clock;
   }
 
   // Bound, since callers may detach them.
@@ -53,17 +46,8 @@ export class FakeClock implements Clock {
       const alarm: Alarm = { at: this.#elapsed + ms, ring };
       signal?.addEventListener('abort', stop, { once: true });
       this.alarms.push(alarm);
-      if (!this.manual) this.#jumpWhenIdle();
+      this.whenAsleep();
     });
-  }
-
-  /** Moves time by `ms`, wakes the sleepers that are due, and lets them run. */
-  async advance(ms: number): Promise<void> {
-    this.#move(ms);
-    const due = this.alarms.filter(({ at }) => at <= this.#elapsed);
-    this.alarms = this.alarms.filter(({ at }) => at > this.#elapsed);
-    for (const { ring } of due) ring();
-    await new Promise((resolve) => setImmediate(resolve));
   }
 
   /** Moves time to the next alarm and wakes its sleeper. */
@@ -71,33 +55,47 @@ export class FakeClock implements Clock {
     this.alarms.sort((a, b) => a.at - b.at);
     const next = this.alarms.shift();
     if (!next) return;
-    this.#move(Math.max(0, next.at - this.#elapsed));
+    this.move(Math.max(0, next.at - this.#elapsed));
     next.ring();
   }
 
   // An immediate runs after all promises that can settle at the current time.
-  #jumpWhenIdle(): void {
+  protected whenAsleep(): void {
     if (this.#pending) return;
     this.#pending = true;
     setImmediate(() => {
       this.#pending = false;
       this.ringNext();
-      if (this.alarms.length > 0) this.#jumpWhenIdle();
+      if (this.alarms.length > 0) this.whenAsleep();
     });
   }
 
-  #move(ms: number): void {
+  protected move(ms: number): void {
     this.at += ms;
     this.#elapsed += ms;
   }
 }
 
-/** An idle clock jumps to the next alarm after this many turns of the event loop (1 ms each) without an event. */
+/** `drive` jumps to the next alarm after this many turns of the event loop (1 ms each) without an event. */
 const IDLE_TURNS = 2;
 
-export class IdleClock extends FakeClock {
+export class ManualClock extends FakeClock {
   #events = 0;
-  protected override manual = true;
+
+  constructor(now = 0, draw = () => 0) {
+    super(now, draw);
+  }
+
+  protected override whenAsleep(): void {}
+
+  /** Moves time by `ms`, wakes the sleepers that are due, and lets them run. */
+  async advance(ms: number): Promise<void> {
+    this.move(ms);
+    const due = this.alarms.filter(({ at }) => at <= this.monotonic());
+    this.alarms = this.alarms.filter(({ at }) => at > this.monotonic());
+    for (const { ring } of due) ring();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 
   /** Reports an event, which delays the next jump. */
   touch(): void {

@@ -9,7 +9,7 @@ import { run } from '../../../../src/cli/program.ts';
 import type { ImportDocument } from '../../../../src/client-types.ts';
 import { PetstoreError } from '../../../../src/errors.ts';
 import { hasPty, hasSignals, needs } from '../../../support/capabilities.ts';
-import { IdleClock } from '../../../support/fake-clock.ts';
+import { ManualClock } from '../../../support/fake-clock.ts';
 import { errorResponse, startHttpFake } from '../../../support/http-fake.ts';
 import type { Place } from '../../../support/processes.ts';
 import { ended, until } from '../../../support/processes.ts';
@@ -29,12 +29,12 @@ async function startStateServer(): Promise<RedisServer> {
 interface FleetOptions {
   readonly server?: RedisServer | undefined;
   readonly rows?: number;
-  readonly onCreate?: (count: number, clock: IdleClock) => void;
+  readonly onCreate?: (count: number, clock: ManualClock) => void;
 }
 
 /** A service, and imports into it: on one machine, or each on a new one if they share a state server. */
 async function fleetOf({ server, rows = 12, onCreate }: FleetOptions = {}) {
-  const clock = new IdleClock(Date.now());
+  const clock = new ManualClock(Date.now());
   const service = { items: [] as { id: number; name: string }[], creates: 0, isLate: false, delayMs: 0 };
   const { url, close } = await startHttpFake(async ({ method, body }) => {
     clock.touch();
@@ -175,7 +175,7 @@ withServer('an import that is interrupted while its state server hangs prints it
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const server = await startStateServer();
-  const clock = new IdleClock(Date.now());
+  const clock = new ManualClock(Date.now());
   const interrupt = new AbortController();
   const { env } = await serving(({ method, body }) => {
     clock.touch();

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { importView } from '../../../../src/cli/commands/categories/import-view.ts';
 import { loadRenderer } from '../../../../src/cli/output/render.ts';
 import { hasSymlinks } from '../../../support/capabilities.ts';
-import { IdleClock } from '../../../support/fake-clock.ts';
+import { ManualClock } from '../../../support/fake-clock.ts';
 import { errorResponse, quotaHeaders } from '../../../support/http-fake.ts';
 import { tempDir } from '../../../support/temp-dir.ts';
 import { inProcess, serving, world } from '../../../support/world.ts';
@@ -203,7 +203,7 @@ test('an import that waits for another prints one line, and none with --quiet', 
 });
 
 test('an import ends without a last list that would have to wait for the rate limit', async () => {
-  const clock = new IdleClock(Date.now());
+  const clock = new ManualClock(Date.now());
   let remaining = 2;
   const { env, requests } = await serving(({ method }) => {
     clock.touch();
@@ -215,7 +215,7 @@ test('an import ends without a last list that would have to wait for the rate li
 });
 
 test('an import that ends sends no row that waits for the rate limit, and ends the wait', async () => {
-  const clock = new IdleClock(Date.now());
+  const clock = new ManualClock(Date.now());
   let remaining = 2;
   const { env, requests } = await serving(({ method }) => {
     clock.touch();
@@ -232,7 +232,7 @@ test('an import that ends sends no row that waits for the rate limit, and ends t
 test('the progress line of an import fits the terminal, and is cleared before a warning', async () => {
   // Loading the spinner takes real time.
   await import('ora');
-  const clock = new IdleClock(Date.now());
+  const clock = new ManualClock(Date.now());
   const { env } = await serving(async ({ method }) => {
     clock.touch();
     await clock.sleep(1000);
