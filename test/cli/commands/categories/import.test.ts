@@ -7,6 +7,7 @@ import { loadRenderer } from '../../../../src/cli/output/render.ts';
 import { hasSymlinks } from '../../../support/capabilities.ts';
 import { ManualClock } from '../../../support/fake-clock.ts';
 import { errorResponse, quotaHeaders } from '../../../support/http-fake.ts';
+import { until } from '../../../support/processes.ts';
 import { tempDir } from '../../../support/temp-dir.ts';
 import { inProcess, serving, world } from '../../../support/world.ts';
 
@@ -192,14 +193,27 @@ test('the document of an import holds no key that a service repeats as it reject
   expect(`${out}${err}`).not.toContain(key);
 });
 
-test('an import that waits for another prints one line, and none with --quiet', async () => {
-  const { run } = shop();
-  const errorsOf = async (option: string) => {
-    const both = [1, 2].map(() => run([...IMPORT, '-', option, '--json'], 'name\ndog\n'));
-    return (await Promise.all(both)).map(({ err }) => err).join('');
-  };
-  expect(await errorsOf('--quiet')).toBe('');
-  expect(await errorsOf('--yes')).toMatch(/^\{"waiting":\{"reason":"import",.*\}\n$/);
+test.each([
+  ['--yes', /^\{"waiting":\{"reason":"import",.*\}\n$/],
+  ['--quiet', /^$/],
+])('an import with %s that waits for another prints one line, and none if it is quiet', async (option, printed) => {
+  const dir = tempDir();
+  const clock = new ManualClock(Date.now());
+  const created: object[] = [];
+  let second: ReturnType<typeof inProcess> | undefined;
+  const { env } = await serving(async ({ method }) => {
+    clock.touch();
+    if (method === 'GET') return { body: created };
+    second ??= clock.drive(inProcess(args, { ...input, clock }));
+    // The first import ends once the second has found its lock.
+    await until(() => clock.slept.length > 0);
+    created.push({ id: 1, name: 'dog' });
+    return { status: 201, body: created[0] };
+  });
+  const args = [...IMPORT, '-', option, '--json'];
+  const input = { dir, env, stdin: 'name\ndog\n' };
+  const first = await inProcess(args, input);
+  expect([first.err, (await second)?.err]).toEqual(['', expect.stringMatching(printed)]);
 });
 
 test('an import ends without a last list that would have to wait for the rate limit', async () => {
