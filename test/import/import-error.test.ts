@@ -29,7 +29,7 @@ const limited = stopped('rate_limited', { hint: 'try again in 5s', retryAt: 5 })
 const interrupted = stopped('interrupted', { hint: 'of the create', exitCode: 130 });
 const KNOWN = { unknown: [] };
 const TWICE = { unknown: [], failed: [...DOCUMENT.failed, ...DOCUMENT.failed] };
-const MANY = { unknown: Array.from({ length: 1007 }, (_, at) => ({ row: at + 1, name: 'x' })) };
+const MANY = { unknown: Array.from({ length: 1007 }, (_, at) => ({ row: at + 1, name: 'x', reason: 'no reply' })) };
 const MAYBE = { unexplained: [{ id: 7, name: 'C' }] };
 
 test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, RegExp]>([
@@ -48,7 +48,7 @@ test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, R
     8,
     MANY,
     undefined,
-    /^1,007 categories may .* "x" \(row 5\), and 1,002 more\nrun .* to look them up/,
+    /^1,007 categories may .* "x" \(row 5\), and 1,002 more \(no reply\)\nrun .* to look them up/,
   ],
   ['a row may be a new category', 8, MAYBE, undefined, /; new in the list: "C" \(id 7\)\nif one of .* its spelling/],
   ['the key was rejected', 3, {}, stopped('auth'), /^why\nrun/],
@@ -70,6 +70,8 @@ test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, R
 test("an import's error keeps code, status and time to retry, and its outcome is unknown if rows are unknown", () => {
   expect(ended(KNOWN)).toMatchObject({ code: 'invalid', status: 400 });
   expect(ended(KNOWN, limited)?.retryAt).toBe(5);
+  const cause = stopped('rejected', { code: 'blocked', status: 403 });
+  expect(ended({}, cause)).toMatchObject({ kind: 'unknown_outcome', code: 'blocked', status: 403, cause });
   expect([ended({}, interrupted)?.outcome, ended(KNOWN, interrupted)?.outcome]).toEqual(['unknown', undefined]);
 });
 

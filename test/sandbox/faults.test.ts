@@ -11,6 +11,7 @@ test.each([
   ['latency', { kind: 'latency', percent: 100, delayMs: 1000 }],
   ['latency=300ms:50', { kind: 'latency', percent: 50, delayMs: 300 }],
   ['503:0.5', { kind: '503', percent: 0.5, delayMs: 0 }],
+  [' 503:0 ', { kind: '503', percent: 0, delayMs: 0 }],
   ['503:101', 'invalid percentage "101" for faults'],
   ['503:', 'invalid percentage "" for faults'],
   ['503=1s', 'invalid value "503=1s" for faults'],
@@ -63,7 +64,7 @@ test('the delays of several faults add up, and the first other fault applies', a
   expect(clock.slept).toEqual([70_000]);
 });
 
-test('a fault of 30 percent occurs in about 30 of 100 responses, and the same seed repeats it', async () => {
+test('a fault of 30 percent occurs in about 30 of 100 responses and one of 0 percent in none, and the same seed repeats it', async () => {
   const draw = (seed: number) => {
     const random = seededRandom(seed);
     return Array.from({ length: 100 }, () => drawFaultPlan([parseFault('503:30', 'faults')], random).fault);
@@ -71,6 +72,7 @@ test('a fault of 30 percent occurs in about 30 of 100 responses, and the same se
   expect(draw(7)).toEqual(draw(7));
   expect(draw(8)).not.toEqual(draw(7));
   expect(Math.abs(draw(7).filter((fault) => fault === '503').length - 30)).toBeLessThan(15);
+  expect(drawFaultPlan([parseFault('503:0', 'faults')], () => 0).fault).toBeUndefined();
   const { list } = await startTestSandbox({ faults: ['503:30'], seed: 7 });
   for (const fault of draw(7).slice(0, 20)) expect((await list()).status).toBe(fault ? 503 : 200);
 });

@@ -60,6 +60,12 @@ test.each<[title: string, options: Partial<ServerOptions>, ...steps: Step[]]>([
     ['12:01:00', 1, 'rate_limited: 0 of 1 until 00:00:00, retry after 43140'],
   ],
   [
+    'a ban for requests before the later reset of two exhausted windows',
+    { limits: ['1/1m', '1/1d'] },
+    ['12:00:10', 4, 'rate_limited: 0 of 1 until 00:00:00, retry after 43190'],
+    ['12:01:00', 3, 'key_banned: 0 of 1 until 00:00:00, retry after 43140'],
+  ],
+  [
     'the latest window, even if another process records a request of an earlier window late',
     { limits: ['2/1m'] },
     ['12:01:00', 1, '200: 1 of 2 until 12:02:00'],
@@ -105,8 +111,9 @@ test.each<[string, RateLimit?]>([
   ['60/6s', { count: 60, windowMs: 6_000 }],
   ['1000/1d', { count: 1000, windowMs: 86_400_000 }],
   ['5/10', { count: 5, windowMs: 10_000 }],
+  [' 999999999/1d ', { count: 999_999_999, windowMs: 86_400_000 }],
   ['3/500ms', { count: 3, windowMs: 500 }],
-  ...['0/1m', '5/0s', '5', '5/', '-5/1m', '5/1y'].map((text): [string] => [text]),
+  ...['1000000000/1d', '0/1m', '5/0s', '5', '5/', '-5/1m', '5/1y'].map((text): [string] => [text]),
 ])('the limit "%s" is parsed, or is a usage error', (text, limit) => {
   if (limit) expect(parseLimit(text, '--limit')).toEqual(limit);
   else expect(() => parseLimit(text, '--limit')).toThrow(`invalid value "${text}" for --limit`);

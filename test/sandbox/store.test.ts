@@ -53,6 +53,7 @@ test('a rotation keeps every id, every character, the windows and the next id, o
   const later = new Store(paths, { rotateAtBytes: 300 });
   for (const one of [store, other, later]) expect(listOf(one)).toEqual(expected);
   expect(later.admit('key', 0, limits).remaining).toBe(7);
+  expect(later.admit('key', 0, [{ count: 1, windowMs: 60_000 }]).remaining).toBe(0);
   const reset = new Store(paths, { rotateAtBytes: 300, reset: true });
   expect([listOf(reset), listOf(store)]).toEqual([[], []]);
   expect(store.admit('key', 0, limits).remaining).toBe(8);
