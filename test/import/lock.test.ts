@@ -124,8 +124,8 @@ function onForgetfulServer() {
       await run.confirm(pause);
       return run;
     },
-    /** Restores the records of an earlier time. */
-    rollBack: (snapshot: Iterable<string>): void => {
+    /** Restores the records of an earlier time; by default none. */
+    rollBack: (snapshot: Iterable<string> = []): void => {
       Object.assign(log.cached(), { holder: undefined }, new MemoryLog(lockFormat, snapshot).cached());
     },
   };
@@ -168,10 +168,9 @@ test('a run whose lock was lost by a server that fell back to older records take
 
 test('a run that ends before it takes back its lost lock makes the next run list again', async () => {
   const { log, pause, confirmed, start, rollBack } = onForgetfulServer();
-  const snapshot = [...lockFormat.snapshot(log.cached())];
   const first = await confirmed(1);
   const own = structuredClone(log.cached());
-  rollBack(snapshot);
+  rollBack();
   const second = start(2);
   await second.acquire({ signal, pause });
   // What the first run knows of the log: it has not read it since.
@@ -198,11 +197,10 @@ test('a run that was taken over cannot take the lock back from a third run that 
 });
 
 test('a run whose lock the server lost before it was confirmed takes it again', async () => {
-  const { pause, start, log, rollBack } = onForgetfulServer();
-  const snapshot = [...lockFormat.snapshot(log.cached())];
+  const { pause, start, rollBack } = onForgetfulServer();
   const run = start(1);
   await run.acquire({ signal, pause });
-  rollBack(snapshot);
+  rollBack();
   // Another run may have been confirmed and forgotten since this one has listed.
   expect(await run.confirm(pause)).toBe(false);
   await run.acquire({ signal, pause });

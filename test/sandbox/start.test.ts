@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { readSettings } from '../../src/sandbox/settings.ts';
 import type { SandboxOptions } from '../../src/sandbox/start.ts';
 import { startSandbox } from '../../src/sandbox/start.ts';
 import { openClient } from '../support/client.ts';
@@ -51,12 +52,19 @@ test.each([
   ['a key with a space', { keys: ['a b'] }, 'keys must be printable ASCII without spaces'],
   ['keys that are a string', { keys: 'sandbox_alice_0001' }, 'keys must be an array of strings'],
   ['limits that are numbers', { limits: [60] }, 'limits must be an array of strings'],
-  ['a plan and limits', { plan: 'free', limits: ['1/1m'] }, 'plan and limits cannot be combined'],
+  ['a seed above the largest', { seed: 2 ** 32 }, 'invalid number "4294967296" for seed'],
+  ['an empty plan and limits', { plan: '', limits: ['1/1m'] }, 'plan and limits cannot be combined'],
   ['an unknown format of Retry-After', { retryAfter: 'ms' }, 'invalid value "ms" for retryAfter'],
   ['a data file with a NUL character', { data: 'a\0b' }, 'data must be a path'],
 ])('startSandbox with %s is rejected as a usage error', async (_what, options, message) => {
   const error = { name: 'PetstoreError', kind: 'usage', message };
   await expect(startSandbox(options as SandboxOptions)).rejects.toMatchObject(error);
+});
+
+test('a sandbox accepts the largest port and every seed, and counts a repeated key once', () => {
+  const largest = readSettings({ port: 65_535, seed: 2 ** 32 - 1, keys: ['a', 'a', 'b'] }, String);
+  expect(largest).toMatchObject({ port: 65_535, seed: 2 ** 32 - 1, keys: ['a', 'b'] });
+  expect(readSettings({ seed: 0 }, String).seed).toBe(0);
 });
 
 test('startSandbox on a busy port is a usage error, and with an unusable data file a storage error that frees the port', async () => {
