@@ -15,7 +15,7 @@ export interface SandboxOptions {
   readonly limits?: readonly string[] | undefined;
   /** The plan with the rate limits (default: `free`); `enterprise` has none. */
   readonly plan?: 'free' | 'pro' | 'business' | 'enterprise' | undefined;
-  /** Faults to inject, KIND or KIND:PERCENT, such as `503:10` or `latency=300ms` (docs/cli.md, petstore sandbox). */
+  /** Faults to inject, KIND or KIND:PERCENT, such as `503:10` or `latency=300ms` (docs/cli.md, commands). */
   readonly faults?: readonly string[] | undefined;
   /** Seed for random faults (default: random). */
   readonly seed?: number | undefined;

@@ -1,4 +1,4 @@
-// The append-only log in files, written by many processes without a lock (docs/architecture.md shows a rotation).
+// The append-only log in files, written by many processes without a lock (docs/architecture.md, Ideas).
 //
 // Each record is one write() to an O_APPEND descriptor, so records never interleave. A record counts if it stands between the
 // snapshot and the seal of its segment, so its writer reads it back. Any process that has read the seal writes the snapshot of

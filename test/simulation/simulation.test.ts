@@ -1,4 +1,4 @@
-// Short worlds with many faults; a workflow runs 300 each night, and `npm run bench -- simulate` more (docs/simulation.md).
+// Short worlds with many faults; a workflow runs 300 each night, and `npm run bench -- simulate` more (docs/architecture.md).
 import { beforeAll, expect, test } from 'vitest';
 import { tempDir } from '../support/temp-dir.ts';
 import { KINDS } from './faults.ts';

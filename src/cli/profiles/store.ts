@@ -18,7 +18,7 @@ export function hasKey(profile: StoredProfile | undefined): boolean {
   return profile?.key !== undefined || profile?.keyCommand !== undefined;
 }
 
-/** The built-in profile for which a command starts its own sandbox (docs/cli.md, petstore sandbox). */
+/** The built-in profile for which a command starts its own sandbox (docs/cli.md, commands). */
 export const SANDBOX = 'sandbox';
 /** The active profile until the user switches. */
 export const DEFAULT_PROFILE = 'production';
