@@ -1,12 +1,16 @@
 // The documentation: links, file names and generated parts.
-import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import parseArgv from 'string-argv';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { ENVIRONMENT, GLOBAL_OPTIONS } from '../../src/cli/reference.ts';
-import { hasShell } from '../support/capabilities.ts';
+import { startSandbox } from '../../src/sandbox/start.ts';
+import { hasShell, needs } from '../support/capabilities.ts';
+import { ended, place } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
+import { startTcpServer } from '../support/raw-server.ts';
+import { SERVER_PROGRAMS } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
 
@@ -14,7 +18,12 @@ const root = join(import.meta.dirname, '../..');
 const namesIn = (directory: string): string[] =>
   readdirSync(join(root, directory), { recursive: true, encoding: 'utf8' }).map((name) => join(directory, name));
 const textOf = (file: string): string => readFileSync(join(root, file), 'utf8');
-const documents = ['README.md', 'SECURITY.md', ...namesIn('docs').filter((file) => file.endsWith('.md'))];
+const documents = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  ...namesIn('docs').filter((file) => file.endsWith('.md')),
+];
 const sources = ['src', 'bench', 'scripts'].flatMap(namesIn).filter((file) => /\.m?[jt]s$/.test(file));
 
 test('every file that a document links to, or that a document, source file or script names, exists', () => {
@@ -86,7 +95,7 @@ test.runIf(hasShell)('the blocks of the documents for a shell have no syntax err
 });
 
 test('every npm script and benchmark that the documents name exists', () => {
-  const text = [...documents, 'CONTRIBUTING.md'].map(textOf).join('\n');
+  const text = documents.map(textOf).join('\n');
   const namesOf = (pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, name = '']) => name);
   const { scripts } = JSON.parse(textOf('package.json')) as { scripts: object };
   const benchmarks = namesIn('bench').filter((file) => textOf(file).includes('export async function run('));
@@ -95,3 +104,27 @@ test('every npm script and benchmark that the documents name exists', () => {
     expect.arrayContaining(namesOf(/npm run bench -- ([a-z-]+)/g).map((name) => `bench/${name}.ts`)),
   );
 });
+
+needs('redis')(
+  'the setup of docs/fleet.md starts a server with a password, which doctor and a create use',
+  async () => {
+    await using sandbox = await startSandbox();
+    const home = place({ PETSTORE_BASE_URL: sandbox.url, PETSTORE_API_KEY: sandbox.key });
+    const bin = join(home.dir, 'bin');
+    mkdirSync(bin);
+    symlinkSync(BIN, join(bin, 'petstore'));
+    // The server that is installed, on loopback only, without a file of data.
+    const server = `exec env -u LD_PRELOAD ${SERVER_PROGRAMS[0]} "$@" --bind 127.0.0.1 --save '' --pidfile ${home.dir}/pid`;
+    writeFileSync(join(bin, 'valkey-server'), `#!/bin/sh\n${server}\n`, { mode: 0o755 });
+    const free = await startTcpServer(() => undefined);
+    free.close();
+    const [, block = ''] = /^```sh\n(.*?)^```/ms.exec(textOf('docs/fleet.md')) ?? [];
+    onTestFinished(() => void process.kill(Number(readFileSync(join(home.dir, 'pid'), 'utf8'))));
+    const env = { ...home.env, PATH: `${bin}:${home.env['PATH']}` };
+    const script = block.replaceAll('6379', String(free.port));
+    const { code, out, err } = await ended(spawn('bash', ['-c', script], { env, cwd: home.dir }));
+    expect({ code, err }).toMatchObject({ code: 0, err: expect.not.stringContaining('warning') });
+    expect(out).toMatch(/^ok +State server +127\.0\.0\.1:\d+/m);
+    expect(out).toContain('Created category "dog" (id 1)');
+  },
+);
