@@ -56,9 +56,10 @@ test('with an exhausted quota and a maximum wait of 0, a call and a command with
 });
 
 test.each([undefined, 1000 / 3, Number.MAX_VALUE])(
-  'the client library accepts the value %s as timeoutMs',
+  'the client library accepts the value %s as timeoutMs, and 999 retries',
   async (timeoutMs) => {
     const none = { stateUrl: undefined, statePassword: undefined, maxWaitMs: undefined, maxRetries: undefined };
+    open({ maxRetries: 999 });
     const { create } = open({ ...(await sandboxOf()), ...none, timeoutMs }).categories;
     const category = { name: 'dog', description: undefined };
     expect(await create(category, { signal: undefined, timeoutMs })).toEqual({ id: 1, name: 'dog' });
@@ -337,6 +338,7 @@ test.each([
   ['an unknown option', { timeout: 5 }, 'usage', 'unknown option "timeout"'],
   ['a timeout of 0', { timeoutMs: 0 }, 'usage', 'timeoutMs'],
   ['a fractional number of retries', { maxRetries: 0.5 }, 'usage', 'maxRetries'],
+  ['1000 retries', { maxRetries: 1000 }, 'usage', 'maxRetries'],
   ['a negative maximum wait', { maxWaitMs: -1 }, 'usage', 'maxWaitMs'],
   ['a state directory with a NUL', { stateDir: 'a\0b' }, 'usage', 'stateDir must be a path'],
   ['an invalid state URL', { stateUrl: 'x' }, 'usage', 'stateUrl'],
