@@ -40,7 +40,10 @@ test.each([
 
 test.each([
   ...['socks5://proxy.example', 'http://', 'http://['].map((value) => [value, 'is not an http or https URL']),
-  ...['http://127.0.0.1:9/path', 'http://127.0.0.1:9?query'].map((value) => [value, 'must not contain a path']),
+  ...['http://127.0.0.1:9/path', 'http://127.0.0.1:9?query', 'http://127.0.0.1:9#part'].map((value) => [
+    value,
+    'must not contain a path',
+  ]),
 ])('the HTTPS_PROXY %s is a usage error: %s', (value, problem) => {
   const hint = 'use a URL such as http://proxy.example:3128';
   expect(() => proxy('https://pets.example/v1', { HTTPS_PROXY: value ?? '' })).toThrow(

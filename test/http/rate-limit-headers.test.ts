@@ -70,6 +70,7 @@ type Expected = readonly [wait: number | undefined, from: string, ...counts: (nu
 // Expected: wait, its source, limit, remaining, and seconds from the response to the reset.
 test.each<[string, number, Given, Expected]>([
   ['milliseconds, confirmed', 429, { ...minute, ra: '30000', rem: '0', reset: T(30) }, [30, 'retry_after', 60, 0, 30]],
+  ['1000 ms, confirmed', 429, { ...minute, ra: '1000', rem: '0', reset: T(1) }, [1, 'retry_after', 60, 0, 1]],
   ['no number, 0x7530', 429, { ...minute, ra: '0x7530', rem: '0', reset: T(60) }, [60, 'reset', 60, 0, 60]],
   ['an hour, not ms', 429, { ...minute, ra: '3600', rem: '0', reset: T(30) }, [3600, 'retry_after', 60, 0, 30]],
   ['a reset without Retry-After', 429, { ...minute, rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],
@@ -101,6 +102,7 @@ test.each<[string, number, Given, Expected]>([
   ['a reset in seconds from now', 200, { ...minute, rem: '10', reset: '30' }, [...NONE, 60, 10]],
   ['a reset as an HTTP date', 200, { date: NOON, reset: at('12:00:30') }, NONE],
   ['a reset 90 s ago', 200, { ...minute, rem: '10', reset: T(-90) }, [...NONE, 60, 10]],
+  ['the latest reset', 200, { ...minute, rem: '1', reset: T(LONGEST) }, [...NONE, 60, 1, LONGEST]],
   ['a reset more than a month ahead', 200, { ...minute, rem: '1', reset: '1800000000' }, [...NONE, 60, 1]],
   ['a reset with a fraction', 200, { date: NOON, reset: `${T(30)}.5` }, [...RESET_ONLY, 30.5]],
   ['a local clock an hour fast', 200, { date: at('11:00:00'), reset: T(-3570) }, [...RESET_ONLY, 30]],
@@ -113,9 +115,16 @@ test.each<[string, number, Given, Expected]>([
   expect([limit, remaining, seconds(resetInMs)]).toEqual([expectedLimit, expectedRemaining, expectedReset]);
 });
 
-test('a reading contains the status of its response, and whether the response is a refusal', () => {
-  const head = { status: 503, headers: {}, receivedAt: NOW, sentAt: NOW };
-  expect(parseRateLimitHeaders(head, true)).toMatchObject({ status: 503, refused: true });
+test('a reading contains its status, whether it is a refusal, and nothing of the RateLimit header of an IETF draft', () => {
+  const head = { status: 503, headers: { ratelimit: '"default";r=0;t=30' }, receivedAt: NOW, sentAt: NOW };
+  const nothing = {
+    limit: undefined,
+    remaining: undefined,
+    resetInMs: undefined,
+    waitMs: undefined,
+    waitFrom: 'backoff',
+  };
+  expect(parseRateLimitHeaders(head, true)).toEqual({ status: 503, refused: true, ...nothing });
   expect(parseRateLimitHeaders(head, false).refused).toBe(false);
 });
 
@@ -137,10 +146,4 @@ test('no header text yields a wait, limit or quota that is negative, infinite or
     }),
     { numRuns: 2000 },
   );
-});
-
-test('the RateLimit header of an IETF draft is ignored', () => {
-  const headers = { ratelimit: '"default";r=0;t=30' };
-  const seen = parseRateLimitHeaders({ status: 429, headers, receivedAt: NOW, sentAt: NOW - 20 }, true);
-  expect(seen).toMatchObject({ remaining: undefined, resetInMs: undefined, waitMs: undefined });
 });

@@ -57,7 +57,7 @@ test.each<[TransportErrorReason, head: HttpResponse | undefined, kind: string, h
   expect(error).toMatchObject({ kind, message: 'it␛ failed', hint, cause: failure });
 });
 
-test.each(['EAI_AGAIN', 'ENETUNREACH'])('after %s, the hint is to check the network connection', (code) => {
+test.each(['EAI_AGAIN', 'ENETUNREACH', 'ENETDOWN'])('after %s, the hint is to check the network connection', (code) => {
   const failure = new TransportError('connect', false, 'x', undefined, code);
   const error = attemptError(read, failure, new AbortController().signal);
   expect(error).toMatchObject({ kind: 'network', hint: "check this machine's network connection" });

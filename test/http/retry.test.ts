@@ -43,11 +43,13 @@ test('the backoff of a read doubles, up to ten seconds, and jitter only lengthen
   expect(pauses(0)).toEqual([300, 600, 1200, 2400, 4800, 9600, 10_000]);
 });
 
-test('the Retry-After of a 503 is never shortened, and a Retry-After beyond --max-wait ends the attempts', () => {
+test('the Retry-After of a 503 is never shortened, one beyond --max-wait ends the attempts, and a backoff is at most --max-wait', () => {
   for (const random of [0, 0.5, 0.99]) {
     expect(retryDelayMs({ isSafe: true }, response(503, 4000), attempts, random)).toBeGreaterThanOrEqual(4000);
   }
+  expect(retryDelayMs({ isSafe: true }, response(503, 120_000), attempts, 0)).toBe(120_000);
   expect(retryDelayMs({ isSafe: true }, response(503, 120_001), attempts, 0)).toBeUndefined();
+  expect(retryDelayMs({ isSafe: true }, failure('connect', false), { ...attempts, maxWaitMs: 100 }, 0)).toBe(100);
 });
 
 test('a 400, 409, 413 or 422 rejects the values of one create, and any other 4xx every create', () => {

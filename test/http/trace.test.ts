@@ -28,10 +28,19 @@ test('--verbose prints requests and responses with secrets in URLs and headers r
   ]);
 });
 
+test.each('x-auth cookie token secret api-key session password credential signature csrf nonce'.split(' '))(
+  '--verbose redacts the header %s',
+  async (name) => {
+    expect((await traced({ headers: { [name]: 'abc' } })).at(-1)).toBe(`< ${name}: [redacted]`);
+  },
+);
+
 test('--verbose prints the body of a failed request, truncated and escaped, or the reason for a failed attempt', async () => {
   const lines = await traced({ status: 400, body: Buffer.from(`{"message":"\u001b[31mno"}\n${'x'.repeat(5000)}`) });
   expect(lines[3]).toBe('< {"message":"␛[31mno"}');
   expect(lines.join('\n').length).toBeLessThan(2300);
   const failure = new TransportError('connect', false, 'connection refused');
   expect((await traced(failure)).at(-1)).toBe('< connection refused, after 0ms');
+  const cutOff = new TransportError('reset', true, 'cut off', { status: 200, headers: {}, receivedAt: 0, sentAt: 0 });
+  expect((await traced(cutOff)).at(-1)).toBe('< cut off (after status 200), after 0ms');
 });
