@@ -75,6 +75,8 @@ test.each([
   ['prints a space', script('console.log("a key")'), /^the API key from key command `\S*` contains a space/, CORRECT],
   ['is empty', ' ', new RegExp(`^${SOURCE} is empty$`), `set ${SOURCE} to a command that prints the API key`],
   ['is a key', 'pk_live_0123456789abcdef', IS_KEY, 'set PETSTORE_API_KEY to the key'],
+  ['is a restricted key', 'rk_live_0123456789abcdef', IS_KEY, 'set PETSTORE_API_KEY to the key'],
+  ['is a key of a sandbox', 'sandbox_0123456789abcdef', IS_KEY, 'set PETSTORE_API_KEY to the key'],
 ])('the error of a key command that %s names at most the program', async (_what, commandLine, message, hint) => {
   const error = { kind: 'auth', message: expect.stringMatching(message), hint };
   await expect(run(commandLine)).rejects.toMatchObject(error);
@@ -105,14 +107,11 @@ function endless() {
   return { line, isAlive };
 }
 
-test('a key command that exceeds its time limit is killed', async () => {
-  const { line, isAlive } = endless();
+test('a key command is killed when its time limit passes, and after Ctrl-C', async () => {
+  const slow = endless();
   const message = expect.stringMatching(/^key command `\S*` failed \(timed out after 1s\)$/);
-  await expect(runKeyCommand(saved(line), world([]), 1000)).rejects.toMatchObject({ kind: 'auth', message });
-  await until(() => !isAlive());
-});
-
-test('Ctrl-C kills a key command', async () => {
+  await expect(runKeyCommand(saved(slow.line), world([]), 1000)).rejects.toMatchObject({ kind: 'auth', message });
+  await until(() => !slow.isAlive());
   const interrupt = new AbortController();
   const { line, isAlive } = endless();
   const running = run(line, { signal: interrupt.signal });

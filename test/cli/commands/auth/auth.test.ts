@@ -80,13 +80,6 @@ test('auth login replaces the key and keeps the saved URL, unless --url is given
   expect(saved()).toEqual({ url: 'https://b.example/v1', key: 'other', origin: 'https://b.example' });
 });
 
-const TO_USE = expect.stringContaining('To use it, add -p farm or run `petstore auth switch farm`');
-
-test('auth login leaves the sandbox active, which needs no key', async () => {
-  await petstore('auth switch sandbox');
-  expect(await login(GOOD_KEY, ' farm')).toMatchObject({ code: 0, out: TO_USE });
-});
-
 test('auth login takes the URL from the environment unless -p is given, and warns about a key in the environment', async () => {
   const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'other' };
   expect(await petstore('auth login -p farm', GOOD_KEY, env)).toMatchObject({ code: 3, out: '' });
@@ -115,13 +108,17 @@ test('auth logout warns about PETSTORE_API_KEY_COMMAND, unless -p is given', asy
   expect((await petstore('auth logout -p production', '', env)).err).toBe('');
 });
 
-test('auth logout --delete deletes a profile with or without a key, and reports if there is no profile to delete', async () => {
-  await login(GOOD_KEY, ' -p farm');
-  await petstore('auth logout -p farm');
-  for (const [name, gone] of Object.entries({ farm: true, staging: false })) {
-    const { out } = await petstore(`auth logout ${name} --delete --json`);
-    expect(JSON.parse(out)).toMatchObject({ profile: name, removed: gone, deleted: gone });
+test('auth logout --delete deletes a profile with or without a key, and names the one that is active then', async () => {
+  expect((await petstore('auth logout staging --delete')).out).toBe('No key is saved for profile "staging"\n');
+  for (const more of ['', ' --no-verify']) {
+    await login(GOOD_KEY, ` farm${more}`);
+    if (more !== '') await petstore('auth logout farm');
+    const { out } = await petstore('auth logout --delete farm --json');
+    expect(JSON.parse(out)).toEqual({ profile: 'farm', removed: true, deleted: true, activated: 'production' });
   }
+  await login(GOOD_KEY, ' farm');
+  const out = 'Deleted profile "farm"\nProfile "production" is now active\n';
+  expect(await petstore('auth logout --delete')).toEqual({ code: 0, out, err: '' });
 });
 
 const AVAILABLE = 'available profiles: "production", "staging", "sandbox"';
@@ -204,32 +201,16 @@ test('--profile overrides the URL and key from the environment, with one warning
   expect(err).toContain('warning: --profile overrides PETSTORE_API_KEY and PETSTORE_BASE_URL\nquota (farm): ');
 });
 
-test('auth logout --delete of the active profile names the one that is active now', async () => {
-  await login(GOOD_KEY, ' -p farm');
-  const out = 'Deleted profile "farm"\nProfile "production" is now active\n';
-  expect(await petstore('auth logout --delete')).toEqual({ code: 0, out, err: '' });
-  await login(GOOD_KEY, ' -p farm');
-  expect(JSON.parse((await petstore('auth logout farm --delete --json')).out)).toMatchObject({
-    activated: 'production',
-  });
-});
-
 test('auth status names a missing base URL only of a profile that is active or saved', async () => {
   expect((await petstore('auth status')).out).toMatch(/\n\nProfile "production" has no base URL\n$/);
   await login(GOOD_KEY, ' farm');
   expect((await petstore('auth status')).out).not.toContain('has no');
   await petstore('auth logout farm');
   await petstore('auth switch sandbox');
+  // The sandbox needs no key, so a login leaves it active.
+  const toUse = 'To use it, add -p ant or run `petstore auth switch ant`';
+  expect(await login(GOOD_KEY, ' ant')).toMatchObject({ code: 0, out: expect.stringContaining(toUse) });
   expect((await petstore('auth status')).out).toMatch(/\n\nProfile "farm" has no API key\n$/);
-});
-
-test.each(['', '--json'])('neither `auth login %s` nor `auth status` shows a key in a key command', async (json) => {
-  const command = ['--key-command', "sh -c 'echo qZ7xK2mW9vB4'", '--no-verify', ...json.split(' ').filter(Boolean)];
-  const run = await inProcess(['auth', 'login', '--url', service.url, ...command], { dir });
-  expect(run).toMatchObject({ code: 0, err: '' });
-  const shown = await petstore(`auth status ${json}`.trim());
-  expect(shown.out).toContain(json ? '"keyCommand":"sh"' : 'from key command `sh`');
-  expect(run.out + shown.out + shown.err).not.toContain('qZ7xK2mW9vB4');
 });
 
 test('a key command is saved instead of a key and runs each time the key is needed', async () => {
@@ -247,4 +228,13 @@ test('a key command is saved instead of a key and runs each time the key is need
   expect(saved()).toEqual({ url: service.url, keyCommand: command, origin: service.origin });
   expect(await petstore('categories list --json')).toMatchObject({ code: 0 });
   expect((await status())[0]).toMatchObject({ key: null, keySource: 'command' });
+});
+
+test.each(['', '--json'])('neither `auth login %s` nor `auth status` shows a key in a key command', async (json) => {
+  const command = ['--key-command', "sh -c 'echo qZ7xK2mW9vB4'", '--no-verify', ...json.split(' ').filter(Boolean)];
+  const run = await inProcess(['auth', 'login', '--url', service.url, ...command], { dir });
+  expect(run).toMatchObject({ code: 0, err: '' });
+  const shown = await petstore(`auth status ${json}`.trim());
+  expect(shown.out).toContain(json ? '"keyCommand":"sh"' : 'from key command `sh`');
+  expect(run.out + shown.out + shown.err).not.toContain('qZ7xK2mW9vB4');
 });

@@ -3,7 +3,13 @@ import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { importView } from '../../../../src/cli/commands/categories/import-view.ts';
+import {
+  differingDescriptionsWarning,
+  lookAlikesWarning,
+  repeatedNamesWarning,
+} from '../../../../src/cli/commands/categories/run-import.ts';
 import { loadRenderer } from '../../../../src/cli/output/render.ts';
+import { readRows } from '../../../../src/cli/rows/rows.ts';
 import { hasSymlinks } from '../../../support/capabilities.ts';
 import { ManualClock } from '../../../support/fake-clock.ts';
 import { errorResponse, quotaHeaders } from '../../../support/http-fake.ts';
@@ -216,31 +222,28 @@ test.each([
   expect([first.err, (await second)?.err]).toEqual(['', expect.stringMatching(printed)]);
 });
 
-test('an import ends without a last list that would have to wait for the rate limit', async () => {
+/** Imports rows into a service that answers creates with a status, and permits `left` requests. */
+async function importWithQuota(left: number, status: number, stdin: string) {
   const clock = new ManualClock(Date.now());
-  let remaining = 2;
   const { env, requests } = await serving(({ method }) => {
     clock.touch();
-    const headers = quotaHeaders(--remaining);
-    return method === 'GET' ? { body: [], headers } : { status: 201, body: { id: 1, name: 'dog' }, headers };
+    const headers = quotaHeaders(--left);
+    return method === 'GET' ? { body: [], headers } : { status, body: { id: 1, name: 'dog' }, headers };
   });
-  const { code } = await clock.drive(inProcess([...IMPORT, '-'], { env, stdin: 'name\ndog\n', clock }));
-  expect([code, requests.map(({ method }) => method)]).toEqual([0, ['GET', 'POST']]);
+  const run = await clock.drive(inProcess([...IMPORT, '-'], { env, stdin, clock }));
+  return { ...run, methods: requests.map(({ method }) => method), ms: clock.monotonic() };
+}
+
+test('an import ends without a last list that would have to wait for the rate limit', async () => {
+  expect(await importWithQuota(2, 201, 'name\ndog\n')).toMatchObject({ code: 0, methods: ['GET', 'POST'] });
 });
 
 test('an import that ends sends no row that waits for the rate limit, and ends the wait', async () => {
-  const clock = new ManualClock(Date.now());
-  let remaining = 2;
-  const { env, requests } = await serving(({ method }) => {
-    clock.touch();
-    const headers = quotaHeaders(--remaining);
-    return method === 'GET' ? { body: [], headers } : { status: 401, body: {}, headers };
-  });
-  const stdin = `name\n${Array.from({ length: 20 }, (_, row) => `Row ${row}`).join('\n')}\n`;
-  const { code, err } = await clock.drive(inProcess([...IMPORT, '-'], { env, stdin, clock }));
-  expect([code, requests.map(({ method }) => method)]).toEqual([3, ['GET', 'POST']]);
-  expect(err).toContain('rejected the API key (401)');
-  expect(clock.monotonic()).toBeLessThan(28_000);
+  const rows = Array.from({ length: 20 }, (_, row) => `Row ${row}`);
+  const { ms, ...run } = await importWithQuota(2, 401, `name\n${rows.join('\n')}\n`);
+  const err = expect.stringContaining('rejected the API key (401)');
+  expect(run).toMatchObject({ code: 3, methods: ['GET', 'POST'], err });
+  expect(ms).toBeLessThan(28_000);
 });
 
 test('the progress line of an import fits the terminal, and is cleared before a warning', async () => {
@@ -261,4 +264,36 @@ test('the progress line of an import fits the terminal, and is cleared before a 
   // Without the quota, for which there is no room.
   expect(err).toContain(' 1 of 2\u001b');
   expect(err).toMatch(/\u001b\[0Kwarning: 1 existing/);
+});
+
+test('names that differ only in case, spaces or Unicode form are named in one line', () => {
+  const rows = ['cat', 'Cat', 'dog', 'dog\u00a0', 'é', 'e\u0301', 'ant', 'ANT', 'cat', 'bat'].map((name) => ({ name }));
+  expect(lookAlikesWarning(rows)).toBe(
+    'names that differ only in case, spaces or Unicode form become separate categories: "cat" and "Cat", "dog" and "dog\u00a0", "é" and "e\u0301", and 1 more',
+  );
+  expect(lookAlikesWarning(rows.slice(0, 1))).toBeUndefined();
+});
+
+test.each<[string, string | undefined]>([
+  ['name,description\nfox,\ncat,\n"fox",\n\nFox,\n', '1 row repeats a name and is skipped: line 4 "fox"'],
+  [
+    'name,description\nfox,Vulpes\n"a\nb",""\nfox,Vulpes\nfox,Vulpes\n"a\nb",\nfox,Vulpes\n',
+    '4 rows repeat a name and are skipped: line 5 "fox", line 6 "fox", line 7 "a\nb", and 1 more',
+  ],
+  ['[{"name":"fox"},\n\n{"name":"cat"}, {"name":"fox"\n}]', '1 row repeats a name and is skipped: row 3 "fox"'],
+  ['{"name":"fox"}\n{"name":"cat"}', undefined],
+])('rows of %j that repeat a name are reported with their lines, if there are any', async (content, warning) => {
+  const rows = await readRows({ label: 'it', extension: '', bytes: Buffer.from(content) }, { ignoreExtra: false });
+  expect(repeatedNamesWarning(rows)).toBe(warning);
+});
+
+test.each<[string[], string | undefined]>([
+  [[], undefined],
+  [['cat'], '1 existing category has a different description and cannot be updated: "cat"'],
+  [
+    ['cat', 'dog', 'cow', 'elk'],
+    '4 existing categories have a different description and cannot be updated: "cat", "dog", "cow", and 1 more',
+  ],
+])('the warning about the different descriptions of %j names at most three categories', (names, warning) => {
+  expect(differingDescriptionsWarning(names)).toBe(warning);
 });
