@@ -20,7 +20,7 @@ const SHAPES = [
 ] as const;
 
 test.each(SHAPES)(
-  'with a %s limiter, %i processes of %i workers share 60 requests a minute without a refusal, in little more than the minimum time (reset: %s, clock %i ms off)',
+  'a %s limiter refuses none of %i processes with %i workers, and they are nearly as fast as it permits (reset: %s, clock %i ms off)',
   async (mode, processes, workers, reset, skewMs) => {
     const load = { processes, workers, requests: 300 };
     const outcome = await simulate({ ...minute, ...load, mode, reset, skewMs, startsAt: START });
@@ -83,7 +83,7 @@ test.each([
   [20, 2000, 32, 1.5],
   [60, 60_000, 64, 1.5],
 ])(
-  'headers that alternate between a day and a window of %i per %i ms (%i workers) take at most %f times the minimum time',
+  'headers that alternate between a day and %i per %i ms (%i workers) take at most %f times the minimum time',
   async (limit, windowMs, workers, atMost) => {
     const run = { limit, windowMs, mode: 'fixed', reports: 'share', daily: { limit: 1000, endsAt }, workers } as const;
     const outcome = await simulate({ ...run, processes: 1, requests: 5 * limit, latencyMs: [3, 40] });
