@@ -1,7 +1,6 @@
 // Faults: drawn from the seed, and injected at their moment.
 import type { Scheduler, SimulatedProcess } from './scheduler.ts';
 import type { StateServer } from './state-server.ts';
-import type { Trace } from './trace.ts';
 
 const FAILURES = 'no-connection lost-request slow slow-response silent truncated error-before unavailable';
 const REFUSALS = 'refuse slow-refusal';
@@ -89,7 +88,6 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
 
 interface Hooks {
   readonly scheduler: Scheduler;
-  readonly trace: Trace;
   readonly stateServer: StateServer;
   readonly running: () => readonly SimulatedProcess[];
   readonly kill: (process: SimulatedProcess) => void;
@@ -153,18 +151,17 @@ export class Faults {
   }
 
   #inject({ kind, amount }: Fault, victim: SimulatedProcess): void {
-    const { scheduler, trace, stateServer, kill, onServerLoss } = this.#hooks;
+    const { scheduler, stateServer, kill, onServerLoss } = this.#hooks;
     this.#count(kind);
-    trace.add(victim, `*** ${kind}`);
-    const { machine } = victim;
+    scheduler.note(victim, `*** ${kind}`);
     if (kind === 'kill') kill(victim);
     if (kind === 'kill-writing') victim.diesWriting = true;
     if (kind === 'kill-rotating') victim.diesRotating = true;
     if (kind === 'suspend') victim.suspendedUntil = scheduler.now + amount;
     if (kind === 'interrupt') victim.onInterrupt();
     if (kind === 'clock-set-back') {
-      machine.skewMs -= amount;
-      machine.setAt = scheduler.now;
+      victim.machine.skewMs -= amount;
+      victim.machine.setAt = scheduler.now;
     }
     if (kind === 'server-down') stateServer.goDown(amount);
     if (kind === 'server-hang') stateServer.hang(amount);
@@ -183,21 +180,15 @@ function isLoss(kind: string): boolean {
   return kind === 'server-flush' || kind === 'server-rollback';
 }
 
-function isMoment(
-  { moment }: Fault,
-  process: SimulatedProcess,
-  running: readonly SimulatedProcess[],
-  now: number,
-): boolean {
-  const { inFlight, owed, lost, refusedUntil, connecting, creates, command } = process;
+function isMoment({ moment }: Fault, one: SimulatedProcess, all: readonly SimulatedProcess[], now: number): boolean {
   if (moment === 'any') return true;
-  if (moment === 'lost') return lost > 0;
-  if (moment === 'refused') return refusedUntil > now + 6000;
-  if (moment === 'owed') return owed > 0;
-  if (moment === 'connecting') return connecting > 0;
+  if (moment === 'lost') return one.lost > 0;
+  if (moment === 'refused') return one.refusedUntil > now + 6000;
+  if (moment === 'owed') return one.owed > 0;
+  if (moment === 'connecting') return one.connecting > 0;
   if (moment === 'contended') {
-    const isOther = (one: SimulatedProcess): boolean => one !== process && one.command === 'import';
-    return command === 'import' && creates > 0 && connecting > 0 && running.some(isOther);
+    const isContended = all.some((other) => other !== one && other.command === 'import');
+    return one.command === 'import' && one.creates > 0 && one.connecting > 0 && isContended;
   }
-  return inFlight[moment === 'create' ? 'create' : 'list'] > 0;
+  return one.inFlight[moment === 'create' ? 'create' : 'list'] > 0;
 }

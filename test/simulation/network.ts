@@ -6,14 +6,12 @@ import type { Faults } from './faults.ts';
 import type { Invariants } from './invariants.ts';
 import type { Scheduler, SimulatedProcess } from './scheduler.ts';
 import type { Service, ServiceResponse } from './service.ts';
-import type { Trace } from './trace.ts';
 
 interface NetworkOptions {
   readonly scheduler: Scheduler;
   readonly service: Service;
   readonly faults: Faults;
   readonly invariants: Invariants;
-  readonly trace: Trace;
   /** The time to connect, in milliseconds. */
   readonly connectMs: number;
   /** How long before an attempt its ticket may have been recorded, in milliseconds: the way back from the state server. */
@@ -48,7 +46,7 @@ export class Network {
     { method, body }: Parameters<Transport['send']>[0],
     { timeoutMs, signal, onHead, beforeSend }: Parameters<Transport['send']>[1],
   ): Promise<HttpResponse> {
-    const { scheduler, service, faults, invariants, trace, connectMs, ticketMs } = this.#options;
+    const { scheduler, service, faults, invariants, connectMs, ticketMs } = this.#options;
     const kind = method === 'GET' ? 'list' : 'create';
     const isList = kind === 'list';
     const name = typeof body === 'string' ? (JSON.parse(body) as { name: string }).name : undefined;
@@ -74,7 +72,7 @@ export class Network {
       };
       const fail = (reason: TransportError['reason'], detail: string): void =>
         end(() => {
-          trace.add(process, `#${number} ${kind} ${reason}${sent ? '' : ', not sent'}`);
+          scheduler.note(process, `#${number} ${kind} ${reason}${sent ? '' : ', not sent'}`);
           if (!isList && sent) process.lost++;
           invariants.failed(number);
           // The status of a 4xx is enough.
@@ -92,7 +90,7 @@ export class Network {
         head = received;
         const { status, waitUntil } = response;
         const wait = waitUntil === undefined ? '' : `, wait ${((waitUntil - scheduler.now) / 1000).toFixed(1)} s`;
-        trace.add(process, `#${number} ${kind} <- ${status}${fault ? ` (${fault})` : ''}${wait}`);
+        scheduler.note(process, `#${number} ${kind} <- ${status}${fault ? ` (${fault})` : ''}${wait}`);
         process.refusedUntil = response.waitUntil ?? process.refusedUntil;
         try {
           onHead?.(head);
@@ -134,7 +132,10 @@ export class Network {
         if (!isList) process.creates++;
         process.activeAt = scheduler.now;
         invariants.sent(process, number, name);
-        trace.add(process, `#${number} ${kind} ${name === undefined ? '' : `${name} `}->${fault ? ` (${fault})` : ''}`);
+        scheduler.note(
+          process,
+          `#${number} ${kind} ${name === undefined ? '' : `${name} `}->${fault ? ` (${fault})` : ''}`,
+        );
         if (fault === 'lost-request')
           return after(scheduler.between(2, 900), () => fail('reset', 'the connection was closed'));
         if (fault === 'late-request') after(50, () => fail('reset', 'the connection was closed'));

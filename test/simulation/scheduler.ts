@@ -2,6 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../../src/clock.ts';
 import { seededRandom } from '../../src/sandbox/faults.ts';
+import { root } from './disks.ts';
 
 /** Epoch milliseconds at which every world begins. */
 export const EPOCH = Date.parse('2026-11-21T12:00:00.250Z');
@@ -76,11 +77,20 @@ export class Scheduler {
   now = 0;
   steps = 0;
   readonly random: () => number;
+  /** The same seed gives the same lines. */
+  readonly trace: string[] = [];
   /** The last element is the next event; of events at one time, the one that was added first. */
   readonly #events: Event[] = [];
 
   constructor(random: () => number) {
     this.random = random;
+  }
+
+  /** Adds a line to the trace. */
+  note(process: SimulatedProcess | undefined, text: string): void {
+    const who = process ? `${process.machine.name}/${process.pid}` : 'world';
+    const time = (this.now / 1000).toFixed(3).padStart(10);
+    this.trace.push(`${time}s ${who.padEnd(8)} ${text.replaceAll(root, '')}`);
   }
 
   between(low: number, high: number): number {

@@ -45,23 +45,19 @@ export interface ServiceResponse {
   readonly waitUntil?: number | undefined;
 }
 
-class Quota {
-  windowEnds: number;
-  used: number;
-  /** When the first response of this window was received: from then on, the client knows the window. */
-  heardAt = Number.POSITIVE_INFINITY;
-  /** True if the client cannot know the quota exactly, for example after a request that timed out. */
-  foreign = false;
-  /** When the client first stopped waiting for a request that was served later. */
-  lateSince = Number.POSITIVE_INFINITY;
-  /** When the last request that received a response was sent. */
-  confirmedAt: number;
+type Quota = ReturnType<typeof newQuota>;
 
-  constructor(windowEnds: number, used: number, confirmedAt: number) {
-    this.windowEnds = windowEnds;
-    this.used = used;
-    this.confirmedAt = confirmedAt;
-  }
+/** @param confirmedAt when the last request that received a response was sent */
+function newQuota(windowEnds: number, used: number, confirmedAt: number) {
+  return {
+    ...{ windowEnds, used, confirmedAt },
+    /** When the first response of this window was received: from then on, the client knows the window. */
+    heardAt: Number.POSITIVE_INFINITY,
+    /** True if the client cannot know the quota exactly, for example after a request that timed out. */
+    foreign: false,
+    /** When the client first stopped waiting for a request that was served later. */
+    lateSince: Number.POSITIVE_INFINITY,
+  };
 }
 
 /** The longest delay of a create after a 202, in milliseconds: less than any wait for the requests of an earlier import. */
@@ -83,7 +79,7 @@ export class Service {
     this.#newsMs = newsMs;
     this.#scheduler = scheduler;
     this.manners = manners;
-    this.#quota = new Quota(scheduler.between(0.1, 1) * manners.plan.windowMs, manners.usedBefore, -1);
+    this.#quota = newQuota(scheduler.between(0.1, 1) * manners.plan.windowMs, manners.usedBefore, -1);
   }
 
   add(name: string): Category {
@@ -129,7 +125,7 @@ export class Service {
     const { windowEnds, confirmedAt } = this.#quota;
     if (now >= windowEnds) {
       const ends = windowEnds + Math.ceil((now - windowEnds + 1) / windowMs) * windowMs;
-      this.#quota = new Quota(ends, 0, confirmedAt);
+      this.#quota = newQuota(ends, 0, confirmedAt);
     }
     return this.#quota;
   }

@@ -36,79 +36,65 @@ interface Surroundings {
 /** More runs than any fault or short --max-wait needs; after them the user gives up. */
 const TRIES = 200;
 
-export class User {
-  readonly #plan: UserPlan;
-  readonly #world: Surroundings;
-
-  constructor(plan: UserPlan, world: Surroundings) {
-    this.#plan = plan;
-    this.#world = world;
+/** Resolves when the user has done all tasks. */
+export async function live({ startsAt, options, tasks }: UserPlan, world: Surroundings): Promise<void> {
+  const { scheduler, service, run, expectations, violate, serverIsBack } = world;
+  await scheduler.sleep(startsAt);
+  for (const task of tasks) {
+    if (task.kind === 'import') await importRows(task.names, task.format);
+    else if (task.kind === 'create') await create(task.name, task.ifMissing);
+    else await list();
+    await scheduler.sleep(scheduler.between(50, 2000));
   }
 
-  async live(): Promise<void> {
-    const { scheduler } = this.#world;
-    await scheduler.sleep(this.#plan.startsAt);
-    for (const task of this.#plan.tasks) {
-      if (task.kind === 'import') await this.#import(task.names, task.format);
-      else if (task.kind === 'create') await this.#create(task.name, task.ifMissing);
-      else await this.#list();
-      await scheduler.sleep(scheduler.between(50, 2000));
-    }
-  }
-
-  async #list(...options: readonly string[]): Promise<Ended | undefined> {
+  async function list(...more: readonly string[]): Promise<Ended | undefined> {
     for (let tries = 0; tries < TRIES; tries++) {
-      const ended = await this.#world.run(['categories', 'list', ...options, ...this.#plan.options], '');
+      const ended = await run(['categories', 'list', ...more, ...options], '');
       if (ended.code === 0) return ended;
-      await this.#pause(ended);
+      await pause(ended);
     }
     return undefined;
   }
 
-  async #create(name: string, ifMissing: boolean): Promise<void> {
-    const { run, expectations } = this.#world;
-    const { options } = this.#plan;
+  async function create(name: string, ifMissing: boolean): Promise<void> {
     const args = ['categories', 'create', '--name', name, ...(ifMissing ? ['--if-missing'] : []), ...options];
     if (ifMissing) expectations.addFile([name]);
     else expectations.addCreate(name);
     for (let tries = 0; tries < TRIES; tries++) {
       const ended = await run(args, '');
-      if (ended.code === 0) return this.#mustExist([name]);
-      await this.#pause(ended);
+      if (ended.code === 0) return mustExist([name]);
+      await pause(ended);
       // After a kill, an interruption or an unknown outcome, check the list first, as the hint says.
       if (ended.code !== undefined && ended.code !== 8 && ended.code !== 130) continue;
       expectations.excuse([name]);
-      const listed = await this.#list('--json');
+      const listed = await list('--json');
       if (listed && (JSON.parse(listed.out) as { name: string }[]).some((one) => one.name === name)) return;
     }
   }
 
-  async #import(rows: readonly string[], format: Format): Promise<void> {
-    const { run, expectations, violate } = this.#world;
-    let args: readonly string[] = ['categories', 'import', '-', ...this.#plan.options];
+  async function importRows(rows: readonly string[], format: Format): Promise<void> {
+    let args: readonly string[] = ['categories', 'import', '-', ...options];
     expectations.addFile(rows);
     for (let tries = 0; tries < TRIES; tries++) {
       const ended = await run(args, fileText(rows, format));
-      if (ended.out !== '' && args.includes('--json')) this.#checkDocument(ended, rows);
+      if (ended.out !== '' && args.includes('--json')) checkDocument(ended, rows);
       if (ended.code === 0) {
         for (const name of expectations.tooOften()) violate(`${name}, and the import ended with exit code 0`);
-        return this.#mustExist(rows);
+        return mustExist(rows);
       }
       // The hint may name the command that creates the missing rows.
       args = /the same rows \| petstore ([^\n"`\\]+)/.exec(ended.err)?.[1]?.trim().split(' ') ?? args;
-      await this.#pause(ended);
+      await pause(ended);
     }
     violate(`an import is not done after ${TRIES} runs`);
   }
 
-  #mustExist(names: readonly string[]): void {
-    for (const name of this.#world.expectations.missing(names))
-      this.#world.violate(`"${name}" does not exist, and the exit code was 0`);
+  function mustExist(names: readonly string[]): void {
+    for (const name of expectations.missing(names)) violate(`"${name}" does not exist, and the exit code was 0`);
   }
 
   // Checks that every reported category exists, and that every row is reported.
-  #checkDocument({ out }: Ended, rows: readonly string[]): void {
-    const { service, expectations, violate } = this.#world;
+  function checkDocument({ out }: Ended, rows: readonly string[]): void {
     const { created, skipped, failed, unknown, pending } = JSON.parse(out) as ImportDocument;
     for (const [, id] of out.matchAll(/"id":(\d+)/g))
       if (Number(id) > service.stored.length) violate(`category ${id} is reported and does not exist`);
@@ -120,8 +106,7 @@ export class User {
   }
 
   // Waits for as long as the hint says.
-  async #pause({ code, err }: Ended): Promise<void> {
-    const { scheduler, serverIsBack } = this.#world;
+  async function pause({ code, err }: Ended): Promise<void> {
     if (err.includes('when the state server is available')) await serverIsBack();
     const stated = code === 5 ? durationIn(err) : undefined;
     // After a crash, the user repeats the command soon.

@@ -18,9 +18,8 @@ import { Scheduler, settled } from './scheduler.ts';
 import type { Manners } from './service.ts';
 import { KEY, PLANS, Service } from './service.ts';
 import { StateServer } from './state-server.ts';
-import { Trace } from './trace.ts';
 import type { Task, UserPlan } from './users.ts';
-import { User } from './users.ts';
+import { live } from './users.ts';
 
 /** Everything that the seed determines before the world begins. */
 export type WorldPlan = ReturnType<typeof planWorld>;
@@ -117,7 +116,6 @@ export async function runWorld(plan: WorldPlan) {
 class World {
   readonly #plan: WorldPlan;
   readonly #scheduler: Scheduler;
-  readonly #trace: Trace;
   readonly #machines: readonly Machine[];
   readonly #service: Service;
   readonly #stateServer: StateServer;
@@ -131,8 +129,6 @@ class World {
     const { serverMs, connectMs, hasStateServer: shared } = plan;
     const scheduler = new Scheduler(seededRandom(plan.seed * 104729 + 7));
     this.#scheduler = scheduler;
-    const trace = new Trace(scheduler);
-    this.#trace = trace;
     this.#machines = plan.machines.map(({ skewMs }, at) => ({ name: `m${at}`, skewMs, setAt: -1 }));
     // A record and a ticket each take one round trip to the state server.
     const service = new Service(scheduler, plan.manners, shared ? 4 * serverMs : 0);
@@ -154,7 +150,7 @@ class World {
       process.onDeath();
     };
     const faults = new Faults(plan.faults, {
-      ...{ scheduler, trace, stateServer, kill },
+      ...{ scheduler, stateServer, kill },
       running: () => this.#processes.filter(({ dead }) => !dead),
       onServerLoss: () => this.#loseLocks(),
     });
@@ -162,15 +158,7 @@ class World {
     const bytes = seededRandom(plan.seed + 99);
     formatDisks();
     setSurroundings({
-      network: new Network({
-        scheduler,
-        service,
-        faults,
-        invariants,
-        trace,
-        connectMs,
-        ticketMs: stateServer.slowestMs,
-      }),
+      network: new Network({ ...{ scheduler, service, faults, invariants, connectMs }, ticketMs: serverMs }),
       ...{ scheduler, stateServer, kill, processes: this.#processes },
       randomByte: () => Math.floor(bytes() * 256),
     });
@@ -181,12 +169,12 @@ class World {
     const { violations } = this.#invariants;
     const violate = (what: string): void => this.#invariants.violate(what);
     for (const plan of this.#plan.users) {
-      const user = new User(plan, {
+      const surroundings = {
         ...{ scheduler: this.#scheduler, service: this.#service, expectations: this.#expectations, violate },
-        run: (args, input) => this.#start(plan, args, input),
+        run: (args: readonly string[], input: string) => this.#start(plan, args, input),
         serverIsBack: () => this.#serverIsBack(),
-      });
-      user.live().then(
+      };
+      live(plan, surroundings).then(
         () => living--,
         (error: unknown) => violate(`a user failed: ${(error as Error).stack}`),
       );
@@ -205,11 +193,10 @@ class World {
   }
 
   result() {
-    const { steps, now } = this.#scheduler;
+    const { steps, now, trace } = this.#scheduler;
     const { violations } = this.#invariants;
-    for (const { what } of violations) this.#trace.add(undefined, `!!! ${what}`);
-    const { injected } = this.#faults;
-    return { violations, trace: this.#trace.lines, injected, steps, lasted: now, commands: this.#processes.length };
+    for (const { what } of violations) this.#scheduler.note(undefined, `!!! ${what}`);
+    return { violations, trace, injected: this.#faults.injected, steps, lasted: now, commands: this.#processes.length };
   }
 
   #start(user: UserPlan, args: readonly string[], input: string): Promise<Ended> {
@@ -241,11 +228,11 @@ class World {
         if (code !== undefined) process.endedAt = this.#scheduler.now;
         const ended = { args, code, ...output };
         const err = output.err.trim().replaceAll('\n', ' | ');
-        this.#trace.add(process, `$ ${args.join(' ')} -> ${code ?? 'killed'} ${err}`);
+        this.#scheduler.note(process, `$ ${args.join(' ')} -> ${code ?? 'killed'} ${err}`);
         this.#invariants.ended(process, ended);
         this.#scheduler.after(1, undefined, () => resolve(ended));
       };
-      this.#trace.add(process, `$ ${args.join(' ')}`);
+      this.#scheduler.note(process, `$ ${args.join(' ')}`);
       const context = this.#contextOf(process, args, input, interrupt.signal, output);
       this.#scheduler.after(1, process, () => {
         runProgram(context).then(end, (error: unknown) => {

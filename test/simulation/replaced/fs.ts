@@ -24,8 +24,7 @@ function write(fd: number, data: Uint8Array | string, offset = 0, length?: numbe
   const caller = currentProcess();
   if (!caller?.diesWriting) return fs.writeSync(fd, bytes);
   fs.writeSync(fd, bytes, 0, cut(bytes.length));
-  surroundings().kill(caller);
-  throw new KilledError();
+  return die(caller);
 }
 
 // Cuts often within the first two bytes: the guard line that begins each write to a log.
@@ -51,10 +50,8 @@ function isRotation(name: string, [target, data]: readonly unknown[]): boolean {
   return name === 'unlinkSync';
 }
 
-function dieNowAndThen(caller: SimulatedProcess): void {
-  const { scheduler, kill } = surroundings();
-  if (scheduler.random() < 0.6) return;
-  kill(caller);
+function die(caller: SimulatedProcess): never {
+  surroundings().kill(caller);
   throw new KilledError();
 }
 
@@ -64,7 +61,7 @@ const guarded = Object.entries(replaced).map(([name, value]) => {
     const caller = currentProcess();
     if (caller?.dead) throw new KilledError();
     const result = (value as unknown as Call)(...args);
-    if (caller?.diesRotating && isRotation(name, args)) dieNowAndThen(caller);
+    if (caller?.diesRotating && isRotation(name, args) && surroundings().scheduler.random() >= 0.6) die(caller);
     return result;
   };
   return [name, name.endsWith('Sync') ? call : value];
