@@ -62,6 +62,7 @@ test.each([
   ['', 'is empty'],
   [' ', 'a space'],
   ['sekret\n', 'line break'],
+  ['sekret\r', 'line break'],
   ['sekret\tkey', 'tab'],
   ['sekret\u007f', 'a control'],
   ['\u201csekret\u201d', 'non-ASCII'],

@@ -8,6 +8,13 @@ test.each([
   ['linux', '/home/ann', {}, '/home/ann/.config/petstore', '/home/ann/.local/state/petstore'],
   ['linux', '/home/ann', { XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s' }, '/c/petstore', '/s/petstore'],
   ['linux', '/h', { XDG_CONFIG_HOME: 'rel', XDG_STATE_HOME: '' }, '/h/.config/petstore', '/h/.local/state/petstore'],
+  [
+    'linux',
+    '/h',
+    { PETSTORE_CONFIG_DIR: '', PETSTORE_STATE_DIR: '' },
+    '/h/.config/petstore',
+    '/h/.local/state/petstore',
+  ],
   ['linux', undefined, { PETSTORE_CONFIG_DIR: '/own', PETSTORE_STATE_DIR: '/own/state' }, '/own', '/own/state'],
   ['darwin', '/Users/a', {}, '/Users/a/Library/Preferences/petstore', '/Users/a/Library/Application Support/petstore'],
   ['win32', undefined, WINDOWS, 'C:\\Ann\\Roaming\\petstore\\Config', 'C:\\Ann\\Local\\petstore\\State'],

@@ -3,10 +3,16 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   formatChosenDuration,
+  formatCount,
   formatDuration,
   formatLocalTime,
+  formatMaximum,
+  formatRemaining,
+  formatSome,
   formatTime,
+  formatUntil,
   parseDuration,
+  quoted,
 } from '../../src/text/format.ts';
 
 const MINUTE = 60_000;
@@ -72,4 +78,18 @@ test('a local time has a date only on another day, and a wait of at most a minut
   expect(formatLocalTime(noon + 13 * HOUR, noon)).toBe('2026-11-22 01:00');
   expect(formatTime(noon + 2 * MINUTE, noon)).toBe('in 2m (at 12:02)');
   expect(formatTime(noon + MINUTE, noon)).toBe('in 1m');
+  expect([formatUntil(noon + MINUTE, noon), formatUntil(noon + 2 * MINUTE, noon)]).toEqual(['', ' (until 12:02)']);
+});
+
+test('a limit above a million is unlimited, and a million is a number', () => {
+  expect([formatRemaining(5, 1_000_000), formatMaximum(1_000_000)]).toEqual(['5 of 1,000,000', 'at most 1,000,000']);
+  expect([formatRemaining(5, 1_000_001), formatMaximum(1_000_001)]).toEqual(['unlimited', 'unlimited']);
+  expect(formatRemaining(1234, null)).toBe('1,234');
+});
+
+test('counts, lists and quotes are correct at their limits', () => {
+  expect([0, 1, 2000].map((count) => formatCount(count, 'row'))).toEqual(['0 rows', '1 row', '2,000 rows']);
+  expect([formatSome(['a', 'b'], 2), formatSome(['a', 'b', 'c'], 2)]).toEqual(['a, b', 'a, b, and 1 more']);
+  expect(quoted('x'.repeat(40))).toBe(`"${'x'.repeat(40)}"`);
+  expect(quoted('x'.repeat(41))).toBe(`"${'x'.repeat(40)}…"`);
 });

@@ -1,6 +1,6 @@
 // Redaction: known keys, and arguments that look like keys.
 import { expect, test } from 'vitest';
-import { maskKey, Redactor } from '../../src/text/redact.ts';
+import { looksLikeKey, maskKey, Redactor, redactTypedKeys } from '../../src/text/redact.ts';
 import { inProcess } from '../support/world.ts';
 
 test('a whole key is redacted in every encoding, and no part of it elsewhere', () => {
@@ -18,7 +18,23 @@ test('a whole key is redacted in every encoding, and no part of it elsewhere', (
 
 test('a key is masked except for its last four characters, and a short key completely', () => {
   expect(maskKey('sk_live_0123456789')).toBe('…6789');
-  expect(maskKey('short-key-1')).toBe('****');
+  expect([maskKey('short-key-1'), maskKey('longer-key-1')]).toEqual(['****', '…ey-1']);
+});
+
+test('a secret of eight characters is redacted, and a shorter one is not', () => {
+  const redactor = new Redactor();
+  for (const secret of ['eight-ch', 'seven-c']) redactor.add(secret);
+  expect(redactor.redact('eight-ch seven-c')).toBe('[redacted] seven-c');
+});
+
+test.each(['sk_', 'pk_', 'rk_', 'sandbox_'])('a word of 20 characters that begins with %s is a key', (start) => {
+  const word = start.padEnd(20, 'x');
+  expect([looksLikeKey(word), looksLikeKey(word.slice(1)), looksLikeKey(word.slice(0, 19))]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  expect(redactTypedKeys(`unknown ${word}`)).toBe('unknown [redacted]');
 });
 
 const SECRET = 'sk_live_qZ7xK2mW9vB4nL8tR3yC6jH1';

@@ -1,0 +1,18 @@
+// Suggestions for misspelled words.
+import { expect, test } from 'vitest';
+import { closestMatch } from '../../src/text/did-you-mean.ts';
+
+test.each([
+  ['LI', 'list'],
+  ['lsit', 'list'],
+  ['crxate', 'create'],
+  ['crxaxe', 'create'],
+  ['crxxxe', undefined],
+  ['', undefined],
+])('the word meant by "%s" is %s', (word, meant) => {
+  expect(closestMatch(word, ['list', 'create'])).toBe(meant);
+});
+
+test('an empty word means none, even of one known word', () => {
+  expect(closestMatch('', ['create'])).toBeUndefined();
+});
