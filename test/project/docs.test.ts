@@ -94,6 +94,12 @@ test.runIf(hasShell)('the blocks of the documents for a shell have no syntax err
   execFileSync('bash', ['-n', '-c', blocks.join('\n')], { stdio: 'pipe' });
 });
 
+test('the documents install the file that npm pack names after the package and its version', () => {
+  const { name, version } = JSON.parse(textOf('package.json')) as { name: string; version: string };
+  const files = documents.flatMap((file) => [...textOf(file).matchAll(/[\w.-]+\.tgz/g)].map(([tarball]) => tarball));
+  expect(new Set(files)).toEqual(new Set([`${name}-${version}.tgz`]));
+});
+
 test('every npm script and benchmark that the documents name exists', () => {
   const text = documents.map(textOf).join('\n');
   const namesOf = (pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, name = '']) => name);

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
+import { startSandbox } from '../../src/sandbox/start.ts';
 import { hasShell, needs } from '../support/capabilities.ts';
 import { ended, place } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
@@ -42,3 +43,13 @@ for (const [, command = '', output = ''] of transcripts) {
     expect(timeless(await shell(command))).toBe(timeless(output));
   });
 }
+
+test.runIf(hasShell)('the README command that logs in saves a key from stdin, and a list then uses it', async () => {
+  await using sandbox = await startSandbox();
+  const [, command = ''] = /^(petstore auth login .*)$/m.exec(readme) ?? [];
+  const login = `${command.replace('https://HOST/v1', sandbox.url)} && petstore categories list`;
+  const child = spawn('bash', ['-c', login], { env: home.env, cwd: home.dir });
+  child.stdin.end(`${sandbox.key}\n`);
+  const { code, out } = await ended(child);
+  expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^Saved .*production/) });
+});
