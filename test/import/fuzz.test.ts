@@ -12,7 +12,7 @@ const RUNS = 500 * SCALE;
 const VALID: Readonly<Record<string, string>> = {
   '.json':
     '[\n {"id": 1, "name": "dog", "description": "a \\"b\\" [c] {d}, e\\\\"},\n {"name": "žluť 🐕"}, {"name":"x","description":null}\n]\n',
-  '.ndjson': '{"name":"dog","description":"a\\nb"}\n\n{"id":2,"name":"🐕"}\r\n{"name":"x"}',
+  '.ndjson': '{"name":"dog","description":"a\\nb"}\n \r\n{"id":2,"name":"🐕"}\r\n{"name":"x"}',
   '.csv': 'id,name,description\r\n1,dog,"a ""b"",\r\nc"\r\n2,🐕,\r\n3,x,""\r\n',
   '.tsv': 'id\tname\tdescription\n1\tdog\t"a\tb"\n2\tž\t\n',
 };
