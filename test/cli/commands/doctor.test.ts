@@ -74,6 +74,7 @@ type Row = [what: string, env: (url: string) => object, code: number, id: string
 test.each<[...Row, response?: { readonly body: unknown; readonly status?: number }]>([
   ['a mistyped profile', named('stagin'), 2, 'profile', 'available profiles: "production"', 'did you mean "staging"?'],
   ['a closed port', () => at('http://127.0.0.1:9/v1'), 6, 'connection', 'refused (TCP)', 'port in PETSTORE_BASE_URL'],
+  ['a mistyped saved profile', named('nope'), 2, 'profile', 'from PETSTORE_PROFILE', 'auth login nope --url'],
   ['an unknown host', unknownHost, 6, 'connection', 'host not found (DNS)', 'check the host name in PETSTORE_BASE_URL'],
   ['http in place of https', https, 6, 'connection', ': the TLS handshake failed', 'PETSTORE_BASE_URL serves https'],
   ['a closed proxy', closedProxy, 6, 'connection', 'proxy 127.0.0.1:9', 'correct https_proxy'],
@@ -153,15 +154,18 @@ test.runIf(hasMounts)('doctor reports a full disk, with the hint to free disk sp
   expect([status, full.map(({ id }) => id)]).toEqual([9, ['config', 'state']]);
 });
 
-test.runIf(hasModes)('doctor warns of a directory that others can read, until its hint is followed', async () => {
-  const dir = withConfig({ 'config.json': '{}' });
-  chmodSync(join(dir, 'config'), 0o755);
-  const hint = `run \`chmod -R go= ${join(dir, 'config')}\``;
-  expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'warning', hint });
-  chmodSync(join(dir, 'config'), 0o700);
-  expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'ok' });
-  expect(readdirSync(join(dir, 'config')), 'no file of a check remains').toEqual(['config.json']);
-});
+test.runIf(hasModes).each([0o705, 0o750])(
+  'doctor warns of a directory of mode %o, until its hint is followed',
+  async (mode) => {
+    const dir = withConfig({ 'config.json': '{}' });
+    const hint = `run \`chmod -R go= ${join(dir, 'config')}\``;
+    chmodSync(join(dir, 'config'), mode);
+    expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'warning', hint });
+    chmodSync(join(dir, 'config'), 0o700);
+    expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'ok' });
+    expect(readdirSync(join(dir, 'config')), 'no file of a check remains').toEqual(['config.json']);
+  },
+);
 
 needs('redis')('doctor shows a state server, and warns if it may evict keys', async () => {
   const check = async (...args: string[]) => {
@@ -190,7 +194,8 @@ needs('redis').each(['xadd', 'del'])(
 );
 
 test.each([
-  [4000, 'ok', 'agrees with the service'],
+  [5000, 'ok', 'agrees with the service'],
+  [5001, 'warning', 'the system clock is 6s ahead of the service'],
   [90_000, 'warning', 'the system clock is 1m 30s ahead of the service'],
   [-90_000, 'warning', 'the system clock is 1m 30s behind the service'],
   [undefined, 'skipped', 'the response has no Date header'],

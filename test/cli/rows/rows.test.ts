@@ -41,6 +41,13 @@ test.each<[string, string, Given]>([
   ['TSV recognized by its header', 'name\tdescription\ndog\t\ncat\tFelis\n', {}],
   ['a .tsv file with --delimiter', 'name;description\ndog;\ncat;Felis\n', { extension: '.tsv', delimiter: ';' }],
   ['TSV with --delimiter', 'name\tdescription\ndog\t\ncat\tFelis\n', { delimiter: 'tab' }],
+  ['TSV with an escaped --delimiter', 'name\tdescription\ndog\t\ncat\tFelis\n', { delimiter: '\\t' }],
+  ['CSV whose sep= line --delimiter overrides', 'SEP=,\nname|description\ndog|\ncat|Felis\n', { delimiter: '|' }],
+  [
+    'CSV with a mapped column that has an equals sign',
+    'a=b,text\ndog,\ncat,Felis\n',
+    { map: ['name=a=b', 'description=text'] },
+  ],
   ['JSON after blank lines', '\n \n[{"name":"dog"},{"name":"cat","description":"Felis"}]', {}],
   ['JSON with extra fields', '[{"name":"dog","x":[]},{"name":"cat","description":"Felis"}]', { ignoreExtra: true }],
   ['CSV with an extra column', 'legs,name,description\n4,dog,\n4,cat,Felis\n', { ignoreExtra: true }],
@@ -137,6 +144,7 @@ test.each<[string, string, message: string, Given?]>([
   ['a delimiter of two characters', 'name\na\n', 'invalid value "||" for --delimiter', { delimiter: '||' }],
   ['--map with JSON', '[{"name":"a"}]', '--map requires a CSV or TSV file', { map: ['name=a'] }],
   ['text in a .jsonl file', '"name"\n', 'expected an object with "name"', { extension: '.jsonl' }],
+  ['text in a .ndjson file', '"name"\n', 'expected an object with "name"', { extension: '.ndjson' }],
   ['--delimiter with NDJSON', '{"name":"a"}', '--delimiter cannot be used with a JSON file', { delimiter: ';' }],
   ['--delimiter with JSON', '[{"name":"a"}]', '--delimiter cannot be used with a JSON file', { delimiter: ';' }],
   ['--map of a missing column', 'name\na\n', 'no column "Notes"; found "name"', { map: ['description=Notes'] }],
@@ -238,6 +246,7 @@ test.each<[string, message: string, hint: string]>([
   ['some', '"some" is a directory', PASS],
   ['-', 'stdin is a terminal', 'pass a file, or pipe data to stdin'],
   ['https://x.example/a.csv', '"https://x.example/a.csv" is a URL', 'download the file first'],
+  ['http://x.example/a.csv', '"http://x.example/a.csv" is a URL', 'download the file first'],
   ...(hasDevices ? [['/dev/zero', '"/dev/zero" is not a regular file', PASS] as [string, string, string]] : []),
 ])('an import of %s is rejected: %s', async (file, message, hint) => {
   const cwd = tempDir();
