@@ -89,8 +89,29 @@ describe.runIf('enableCompileCache' in module && hasModes)('compiled code', () =
 
   test('is kept in a directory that only its user can access', async () => {
     const home = tempDir();
-    expect((await versionFrom(home)).length).toBeGreaterThan(2);
+    const start = expect.stringMatching(/start-[\w-]{8}\.cjs$/);
+    expect(await versionFrom(home)).toEqual([expect.any(String), start]);
+    expect(modeOf(join(home, '.cache', 'petstore', ...readdirSync(join(home, '.cache', 'petstore'))))).toBe('700');
     expect(modeOf(join(home, '.cache', 'petstore'))).toBe('700');
+  });
+
+  test('includes the functions that a command called, and is replaced if it is damaged', async () => {
+    const { url } = await serving(() => ({ body: [] }));
+    const at = savedPlace(url);
+    const list = () => runProgram(BIN, { ...at, env: { ...at.env, HOME: at.dir } }, ['categories', 'list', '--json']);
+    expect(await list()).toMatchObject({ code: 0, out: '[]\n', err: '' });
+    const cache = join(at.dir, '.cache', 'petstore');
+    const [version = ''] = readdirSync(cache);
+    const names = readdirSync(join(cache, version));
+    // Code of a file whose name has no hash would be used for another text of the same length.
+    expect(names.filter((name) => !/-[\w-]{8}\.cjs$/.test(name))).toEqual([]);
+    const service = join(cache, version, names.find((name) => name.startsWith('service')) ?? '');
+    // A text of the function that sets the headers of a request.
+    expect(readFileSync(service).includes('petstore-cli/')).toBe(true);
+    const { size } = statSync(service);
+    writeFileSync(service, Buffer.alloc(size));
+    expect(await list()).toMatchObject({ code: 0, out: '[]\n', err: '' });
+    expect(readFileSync(service).includes('petstore-cli/')).toBe(true);
   });
 
   test('is kept below XDG_CACHE_HOME if that is set', async () => {
