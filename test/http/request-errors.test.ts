@@ -113,5 +113,6 @@ test('the valid members of an Error body are decoded, and a long message is trun
   const body = '{"code":"invalid","message":"no name","status":400}';
   expect(decode(body)).toEqual({ code: 'invalid', serviceMessage: 'no name' });
   for (const other of ['{"code":7,"message":" "}', 'null', '<html>']) expect(decode(other)).toEqual({});
+  expect(decode(JSON.stringify({ message: 'x'.repeat(500) })).serviceMessage).toHaveLength(500);
   expect(decode(JSON.stringify({ message: 'x'.repeat(9999) })).serviceMessage).toHaveLength(501);
 });

@@ -208,7 +208,7 @@ test('an attempt whose beforeSend throws sends nothing, and the next attempt use
 test.each([
   ['ENOTFOUND', false, 'connect', 'host not found'],
   ['EAI_FAIL', false, 'connect', 'host not found'],
-  ['EPIPE', true, 'reset', 'the connection closed before a response arrived'],
+  ['EPIPE', false, 'reset', 'the connection closed before a response arrived'],
   ['EAI_AGAIN', false, 'connect', 'name resolution is unavailable'],
   ['ENETUNREACH', false, 'connect', 'network is unreachable'],
   ['ENETUNREACH', true, 'reset', 'the connection closed before a response arrived'],
