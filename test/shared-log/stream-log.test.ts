@@ -78,6 +78,14 @@ withServer('the server keeps a log for its time after each record and each rotat
   expect(await server.command('XRANGE', KEY, '-', '+')).toContain('["first","second, which rotates the log"]');
 });
 
+withServer('concurrent calls of one process reduce each record once', async () => {
+  await using server = await RedisServer.start();
+  const log = writer(stateServer(server));
+  await log.append('a');
+  await Promise.all(['b', 'c', 'd'].map((record) => log.append(record)));
+  expect(log.cached()).toEqual(['a', 'b', 'c', 'd']);
+});
+
 withServer('a deleted log is restored by any process that knew it, and no state diverges', async () => {
   await using server = await RedisServer.start();
   const writers = Array.from({ length: 6 }, () => writer(stateServer(server), { rotateAt: 15 }));
