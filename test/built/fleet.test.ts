@@ -1,8 +1,9 @@
 // Commands with a state server: sharing between machines, rejected settings, and outages.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createClient } from '../../src/client.ts';
+import { systemClock } from '../../src/clock.ts';
 import { needs } from '../support/capabilities.ts';
 import { ManualClock } from '../support/fake-clock.ts';
 import { quotaHeaders, startHttpFake } from '../support/http-fake.ts';
@@ -70,13 +71,11 @@ withServer('a client that is closed while a list gets its 429 tells the other ma
     await closing;
     // The record can only be written once the server runs again.
     await server.kill();
-    setTimeout(() => void restart(), 200);
     return { status: 429, headers: { 'retry-after': '60' } };
   });
-  let restart = (): void => undefined;
-  const restarted = new Promise<void>((resolve) => {
-    restart = () => resolve(server.start());
-  });
+  // The client retries for 5 s of its own clock, which stands still.
+  const stopped = vi.spyOn(systemClock, 'monotonic').mockReturnValue(0);
+  onTestFinished(() => stopped.mockRestore());
   const warnings: string[] = [];
   const machineOf = () =>
     createClient({
@@ -88,7 +87,9 @@ withServer('a client that is closed while a list gets its 429 tells the other ma
   await until(() => limited.requests.length > 0);
   const closed = one.close();
   respond();
-  await Promise.all([closed, listed, restarted]);
+  await until(() => warnings.length > 0);
+  await server.start();
+  await Promise.all([closed, listed]);
   // Nothing is sent: the service would respond with a 429.
   await expect(two.categories.list()).rejects.toMatchObject({ kind: 'rate_limited', status: undefined });
   expect(two.quota().blocked).toMatchObject({ reason: 'retry_after' });
