@@ -2,8 +2,8 @@
 import { cpSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { place, runProgram } from '../support/processes.ts';
-import { BIN, savedPlace } from '../support/program.ts';
+import { place } from '../support/processes.ts';
+import { BIN, petstore, savedPlace } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { serving } from '../support/world.ts';
 
@@ -28,7 +28,7 @@ test.each<[string, (dist: string) => void, string[], RegExp]>([
 ])('petstore %s reports that it could not be loaded', async (_what, damage, format, err) => {
   const { bin, dist } = copy();
   damage(dist);
-  const run = await runProgram(bin, place(), ['-p', 'sandbox', 'categories', 'list', ...format]);
+  const run = await petstore(place(), ['-p', 'sandbox', 'categories', 'list', ...format], '', bin);
   expect(run).toEqual({ code: 1, out: '', err: expect.stringMatching(err) });
 });
 
@@ -37,7 +37,7 @@ test('too many open files cause one error that names the limit', async () => {
   writeFileSync(join(dist, 'main.cjs'), "throw Object.assign(new Error(), { code: 'EMFILE' })");
   const message = 'petstore could not be loaded (too many open files)';
   const err = `error: ${message}\nhint: raise the open file limit (ulimit -n)\n`;
-  expect(await runProgram(bin, place(), ['--version'])).toEqual({ code: 9, out: '', err });
+  expect(await petstore(place(), ['--version'], '', bin)).toEqual({ code: 9, out: '', err });
 });
 
 test('a create prints its result even if petstore is uninstalled before the response', async () => {
@@ -46,6 +46,6 @@ test('a create prints its result even if petstore is uninstalled before the resp
     rmSync(dist, { recursive: true });
     return { status: 201, body: { id: 7, name: 'dog' } };
   });
-  const run = await runProgram(bin, savedPlace(url), ['categories', 'create', '--name', 'dog']);
+  const run = await petstore(savedPlace(url), ['categories', 'create', '--name', 'dog'], '', bin);
   expect(run).toMatchObject({ code: 0, out: 'Created category "dog" (id 7)\n', err: '' });
 });

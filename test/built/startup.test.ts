@@ -14,8 +14,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { hasModes } from '../support/capabilities.ts';
-import { place, runProgram } from '../support/processes.ts';
-import { BIN, KEY, savedPlace } from '../support/program.ts';
+import { place } from '../support/processes.ts';
+import { BIN, KEY, petstore, savedPlace } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { serving } from '../support/world.ts';
 
@@ -54,7 +54,7 @@ test.each([
   const at = savedPlace(url);
   const [file = '', ...args] = line.split(' ');
   const script = file === 'petstore.js' ? BIN : join(DIST, file);
-  const run = await runProgram(script, { ...at, env: { ...at.env, NODE_V8_COVERAGE: coverage } }, args);
+  const run = await petstore({ ...at, env: { ...at.env, NODE_V8_COVERAGE: coverage } }, args, '', script);
   expect(run).toMatchObject({ code: 0, err: '' });
   // The scripts that V8 compiled.
   const urls = readdirSync(coverage).flatMap((name) => {
@@ -74,14 +74,14 @@ test('a list loads five files of the program, and no HTTP/2', async () => {
   const preload = join(at.dir, 'preload.cjs');
   writeFileSync(preload, report);
   const env = { ...at.env, NODE_OPTIONS: `--require=${preload}` };
-  const run = await runProgram(BIN, { ...at, env }, ['categories', 'list', '--json']);
+  const run = await petstore({ ...at, env }, ['categories', 'list', '--json']);
   expect(run).toMatchObject({ code: 0, err: '5 false\n' });
 });
 
 describe.runIf('enableCompileCache' in module && hasModes)('compiled code', () => {
   const versionFrom = async (home: string, env: Record<string, string> = {}): Promise<string[]> => {
     const at = place({ HOME: home, ...env });
-    expect(await runProgram(BIN, at, ['--version'])).toMatchObject({ code: 0, err: '' });
+    expect(await petstore(at, ['--version'])).toMatchObject({ code: 0, err: '' });
     const cache = join(home, '.cache', 'petstore');
     return existsSync(cache) ? readdirSync(cache, { recursive: true, encoding: 'utf8' }) : ['none'];
   };
@@ -98,7 +98,7 @@ describe.runIf('enableCompileCache' in module && hasModes)('compiled code', () =
   test('includes the functions that a command called, and is replaced if it is damaged', async () => {
     const { url } = await serving(() => ({ body: [] }));
     const at = savedPlace(url);
-    const list = () => runProgram(BIN, { ...at, env: { ...at.env, HOME: at.dir } }, ['categories', 'list', '--json']);
+    const list = () => petstore({ ...at, env: { ...at.env, HOME: at.dir } }, ['categories', 'list', '--json']);
     expect(await list()).toMatchObject({ code: 0, out: '[]\n', err: '' });
     const cache = join(at.dir, '.cache', 'petstore');
     const [version = ''] = readdirSync(cache);

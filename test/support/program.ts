@@ -23,13 +23,12 @@ export function savedPlace(url: string, env: Record<string, string> = {}, keyCom
   return at;
 }
 
-export function start(at: Place, args: readonly string[]): ChildProcess {
-  return startProgram(BIN, at, args);
-}
+/** Starts the program; `bin` is another copy of it. */
+export const start = (at: Place, args: readonly string[], bin = BIN): ChildProcess => startProgram(bin, at, args);
 
-export function petstore(at: Place, args: readonly string[], stdin: string | Uint8Array = ''): Promise<Outcome> {
-  return runProgram(BIN, at, args, stdin);
-}
+/** Runs the program to its end; `bin` is another copy of it. */
+export const petstore = (at: Place, args: readonly string[], stdin: string | Uint8Array = '', bin = BIN) =>
+  runProgram(bin, at, args, stdin);
 
 /** Runs a bash script in which `"$@"` is a command of the program. */
 export function inScript(at: Place, script: string, args: readonly string[]): Promise<Outcome> {
