@@ -71,7 +71,10 @@ export function noResponse({ notSent = 'no response' }: Found): CheckResult {
 }
 
 /** Adds the failed step to the error of a request, and a hint that does not suggest `petstore doctor` again. */
-function connectionError(error: PetstoreError, target: Credentials): PetstoreError {
+export function connectionError(
+  error: PetstoreError,
+  target: Pick<Credentials, 'urlSource' | 'profile'>,
+): PetstoreError {
   if (!(error.cause instanceof TransportError)) return error;
   const { code = '', reason, requestSent } = error.cause;
   const at = (step: string, hint: string): PetstoreError => {
@@ -87,7 +90,7 @@ function connectionError(error: PetstoreError, target: Credentials): PetstoreErr
   return reason === 'tls' ? at('TLS', tlsHint(code, url)) : error;
 }
 
-function urlName({ urlSource, profile }: Credentials): string {
+function urlName({ urlSource, profile }: Pick<Credentials, 'urlSource' | 'profile'>): string {
   return urlSource === 'environment' ? 'PETSTORE_BASE_URL' : `the base URL of profile "${profile}"`;
 }
 

@@ -4,9 +4,11 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkServer } from '../../../src/cli/commands/doctor-checks.ts';
-import { checkClock } from '../../../src/cli/commands/doctor-request.ts';
+import { checkClock, connectionError } from '../../../src/cli/commands/doctor-request.ts';
 import { run } from '../../../src/cli/program.ts';
 import { systemClock } from '../../../src/clock.ts';
+import { PetstoreError } from '../../../src/errors.ts';
+import { TransportError } from '../../../src/http/types.ts';
 import { StateServer } from '../../../src/shared-log/state-server.ts';
 import { parseStateUrl } from '../../../src/shared-log/state-url.ts';
 import { hasModes, hasMounts, needs } from '../../support/capabilities.ts';
@@ -21,8 +23,13 @@ type Check = Record<'id' | 'label' | 'status' | 'detail', string> & { readonly h
 
 const LISTED = { body: [] };
 
-async function doctor(env: Record<string, string>, args: readonly string[] = [], dir = tempDir()) {
-  const { code, out, err } = await inProcess(['doctor', '--json', ...args], { env, dir });
+async function doctor(
+  env: Record<string, string>,
+  args: readonly string[] = [],
+  dir = tempDir(),
+  platform: string = process.platform,
+) {
+  const { code, out, err } = await inProcess(['doctor', '--json', ...args], { env, dir, platform });
   const checks = JSON.parse(out) as Check[];
   const failed = checks.filter(({ status }) => status === 'failed');
   return { code, out, err, failed, checks, of: (id: string) => checks.find((check) => check.id === id) };
@@ -65,6 +72,7 @@ const LOGIN = 'run `petstore auth login production --url https://HOST/v1` to sav
 const START = 'start the state server, or correct PETSTORE_STATE_URL';
 const UNAUTHORIZED = { status: 401, body: { code: 'unauthorized', message: 'No.', status: 401 } };
 const FORBIDDEN = { status: 403, body: { code: 'forbidden', message: 'No.', status: 403 } };
+const UNPROCESSABLE = { status: 422, body: { code: 'odd', message: `No ${KEY.PETSTORE_API_KEY}.`, status: 422 } };
 const https = (url: string) => at(url.replace('http', 'https'));
 const NOT_FOUND = { status: 404, body: {} };
 
@@ -74,7 +82,6 @@ type Row = [what: string, env: (url: string) => object, code: number, id: string
 test.each<[...Row, response?: { readonly body: unknown; readonly status?: number }]>([
   ['a mistyped profile', named('stagin'), 2, 'profile', 'available profiles: "production"', 'did you mean "staging"?'],
   ['a closed port', () => at('http://127.0.0.1:9/v1'), 6, 'connection', 'refused (TCP)', 'port in PETSTORE_BASE_URL'],
-  ['a mistyped saved profile', named('nope'), 2, 'profile', 'from PETSTORE_PROFILE', 'auth login nope --url'],
   ['an unknown host', unknownHost, 6, 'connection', 'host not found (DNS)', 'check the host name in PETSTORE_BASE_URL'],
   ['http in place of https', https, 6, 'connection', ': the TLS handshake failed', 'PETSTORE_BASE_URL serves https'],
   ['a closed proxy', closedProxy, 6, 'connection', 'proxy 127.0.0.1:9', 'correct https_proxy'],
@@ -84,6 +91,7 @@ test.each<[...Row, response?: { readonly body: unknown; readonly status?: number
   ['a saved wrong path', () => KEY, 4, 'service', '404', LOGIN, NOT_FOUND],
   ['no permission', at, 4, 'service', '(403): No.', 'plan and permissions', FORBIDDEN],
   ['a server error', at, 7, 'service', '500', 'try again later', { status: 500, body: {} }],
+  ['a key in an error', at, 4, 'service', '(422): No [redacted].', 'no hint', UNPROCESSABLE],
   ['a list of something else', at, 7, 'service', 'invalid response', 'no hint', { body: [{ id: 'x' }] }],
   ['an empty key and a saved URL', () => ({ PETSTORE_API_KEY: '' }), 3, 'api_key', 'is empty', 'set PETSTORE_API_KEY'],
   ['a sandbox without data', sandboxWithoutData, 9, 'state', NO_DIRECTORY, 'set PETSTORE_STATE_DIR'],
@@ -115,7 +123,69 @@ test('doctor reports unusable config and state directories once each, with their
   const hints = failed.map(({ id, hint }) => [id, hint]);
   const hint = (id: string) => [id, `set PETSTORE_${id.toUpperCase()}_DIR to a directory that you can write to`];
   expect([code, hints]).toEqual([9, [hint('config'), hint('state')]]);
-  expect(of('profile')).toMatchObject({ status: 'skipped', detail: 'not checked: "Config" failed' });
+  const skipped = { status: 'skipped', detail: 'not checked: "Config" failed' };
+  for (const id of ['profile', 'base_url', 'api_key']) expect(of(id)).toMatchObject(skipped);
+});
+
+test('the exit code of doctor is that of the first failed check', async () => {
+  const { code, err } = await doctor({ PETSTORE_STATE_URL: 'redis://127.0.0.1:9', PETSTORE_PROFILE: 'nope' });
+  expect([code, err]).toEqual([9, expect.stringContaining('2 of 12 checks failed: State server, Profile"')]);
+});
+
+test('doctor without a key sends nothing', async () => {
+  const { url, requests } = await serving(() => LISTED);
+  const { code, of } = await doctor({ PETSTORE_BASE_URL: url });
+  const details = ['connection', 'service', 'clock'].map((id) => of(id)?.detail);
+  expect([code, details, requests]).toEqual([3, Array(3).fill('not checked: no API key'), []]);
+});
+
+const COMMAND = { PETSTORE_API_KEY_COMMAND: `"${process.execPath}" -p '"command-key-0002"'` };
+
+test.each([
+  [{}, '', 'production (active)', 'URL', '…0001 accepted (saved)'],
+  [{}, '-p production', 'production (from --profile)', 'URL', '…0001 accepted (saved)'],
+  [named('farm')(), '', 'farm (from PETSTORE_PROFILE)', 'URL/farm/v1', '…0001 accepted (saved)'],
+  [{ PETSTORE_BASE_URL: 'URL' }, '', 'production (active)', 'URL (from the environment)', '…0001 accepted (saved)'],
+  [KEY, '', 'production (active)', 'URL', '…cdef accepted (from the environment)'],
+  [COMMAND, '', 'production (active)', 'URL', '…0002 accepted (from a key command)'],
+  [{}, '-p sandbox', 'sandbox (from --profile)', 'not used by the sandbox', 'not used by the sandbox'],
+])('doctor with %j %s names the profile %s, the URL %s and the key %s', async (env, args, profile, url, key) => {
+  const { origin, url: saved } = await serving(() => ({ body: [{ id: 1, name: 'cat' }] }));
+  const stored = { url: saved, key: 'stored-key-0001', origin };
+  const profiles = { production: stored, farm: { ...stored, url: `${saved}/farm/v1` } };
+  const set = Object.entries(env).map(([name, value]) => [name, value.replace('URL', saved)]);
+  const dir = withConfig({ 'config.json': JSON.stringify({ profiles }) });
+  const { code, of } = await doctor(Object.fromEntries(set), args.split(' ').filter(Boolean), dir);
+  const details = ['profile', 'base_url', 'api_key'].map((id) => of(id)?.detail);
+  expect([code, ...details]).toEqual([0, profile, url.replace('URL', saved), key]);
+  const isSandbox = args.includes('sandbox');
+  expect(of('connection')?.detail).toContain(isSandbox ? 'the sandbox responded in' : '127.0.0.1:');
+  expect(of('service')?.detail).toBe(isSandbox ? 'listed 0 categories' : 'listed 1 category');
+});
+
+const NETWORK = "check this machine's network connection";
+
+test.each([
+  ['ENOTFOUND', 'connect', 'DNS', 'check the host name in URL'],
+  ['EAI_FAIL', 'connect', 'DNS', 'check the host name in URL'],
+  ['EAI_AGAIN', 'connect', 'DNS', NETWORK],
+  ['ENETUNREACH', 'connect', 'TCP', NETWORK],
+  ['', 'timeout', 'TCP', 'check the host and port in URL'],
+  ['CERT_HAS_EXPIRED', 'tls', 'TLS', 'synchronize the system clock, or renew the certificate'],
+  ['CERT_NOT_YET_VALID', 'tls', 'TLS', 'synchronize the system clock, or renew the certificate'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls', 'TLS', 'check the host name in URL'],
+  ['HOSTNAME_MISMATCH', 'tls', 'TLS', 'check the host name in URL'],
+  ['CERT_UNTRUSTED', 'tls', 'TLS', 'set NODE_EXTRA_CA_CERTS to the certificate file of the authority to trust'],
+] as const)('the error "%s" (%s) of a connection is one of %s, with the hint: %s', (code, reason, step, hint) => {
+  const cause = new TransportError(reason, false, 'no response', undefined, code);
+  const error = new PetstoreError('network', 'no response', { cause });
+  for (const [urlSource, url] of [
+    ['environment', 'PETSTORE_BASE_URL'],
+    ['stored', 'the base URL of profile "farm"'],
+  ] as const) {
+    const shown = connectionError(error, { profile: 'farm', urlSource });
+    expect(shown).toMatchObject({ message: `no response (${step})`, hint: hint.replace('URL', url) });
+  }
 });
 
 test('doctor prints each row when its check has ended', async () => {
@@ -154,13 +224,14 @@ test.runIf(hasMounts)('doctor reports a full disk, with the hint to free disk sp
   expect([status, full.map(({ id }) => id)]).toEqual([9, ['config', 'state']]);
 });
 
-test.runIf(hasModes).each([0o705, 0o750])(
-  'doctor warns of a directory of mode %o, until its hint is followed',
+test.runIf(hasModes).each(['705', '750'])(
+  'doctor warns of a directory of mode %s, until its hint is followed',
   async (mode) => {
     const dir = withConfig({ 'config.json': '{}' });
     const hint = `run \`chmod -R go= ${join(dir, 'config')}\``;
-    chmodSync(join(dir, 'config'), mode);
+    chmodSync(join(dir, 'config'), Number.parseInt(mode, 8));
     expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'warning', hint });
+    expect((await doctor({}, [], dir, 'win32')).of('config')).toMatchObject({ status: 'ok' });
     chmodSync(join(dir, 'config'), 0o700);
     expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'ok' });
     expect(readdirSync(join(dir, 'config')), 'no file of a check remains').toEqual(['config.json']);
