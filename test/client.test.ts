@@ -82,16 +82,18 @@ const UNKNOWN = {
   hint: 'check whether the category exists before you retry',
 };
 
+// A program may abort its other calls with the error of the first.
+const REJECTED = new PetstoreError('rejected', 'bad', { status: 400 });
+
 test.each([
-  ['list', 'before it is sent', 0, { outcome: undefined }],
-  ['create', 'before it is sent', 0, { outcome: undefined }],
-  ['list', 'in flight', 1, { outcome: undefined }],
-  ['create', 'in flight', 1, UNKNOWN],
+  ['list', 'before it is sent', 0, REJECTED, { outcome: undefined }],
+  ['create', 'before it is sent', 0, REJECTED, { outcome: undefined }],
+  ['list', 'in flight', 1, REJECTED, { outcome: undefined }],
+  ['create', 'in flight', 1, REJECTED, UNKNOWN],
+  ['create', 'in flight with a plain error', 1, new Error('own'), UNKNOWN],
 ] as const)(
   'an abort immediately ends a %s %s, and the client can be used afterwards',
-  async (call, _when, sent, rest) => {
-    // A program may abort its other calls with the error of the first.
-    const reason = new PetstoreError('rejected', 'bad', { status: 400 });
+  async (call, _when, sent, reason, rest) => {
     let response: FakeResponse = 'silence';
     const fake = await serving(() => response);
     const { list, create } = open({ baseUrl: fake.url }).categories;

@@ -35,11 +35,15 @@ async function startShared(dataFile: string) {
 
 const listOf = (store: Store): { id: number; name: string }[] => JSON.parse(store.list());
 
-test.each(['b', 'b.log', 'b.1.log', 'b.12.log'])('the data of a sandbox with --data %s is saved in b.1.log', (name) => {
-  const dir = tempDir();
-  new Store(join(dir, name)).close();
-  expect(readdirSync(dir)).toEqual(['b.1.log']);
-});
+test.each([...['b', 'b.log', 'b.1.log', 'b.12.log'].map((name) => [name, 'b.1.log']), ['.log', 'sandbox.1.log']])(
+  'the data of a sandbox with --data %s is saved in %s, if its directory exists',
+  (name, file) => {
+    const dir = tempDir();
+    new Store(join(dir, name)).close();
+    expect(readdirSync(dir)).toEqual([file]);
+    expect(() => new Store(join(dir, 'missing', name))).toThrow('ENOENT');
+  },
+);
 
 test('a rotation keeps every id, every character, the windows and the next id, of which --reset keeps only the next id', () => {
   const paths = join(tempDir(), 'data');
