@@ -30,6 +30,7 @@ test.each([
   ['-p ', PROFILES],
   ['categories list --format ', FORMATS],
   ['categories list --format = nd', ['ndjson']],
+  ['categories list --format =', FORMATS],
   ['categories ls --sort ', ['id', 'name']],
   ['categories import ', [':files']],
   ['api POST x --input ', [':files']],
@@ -39,6 +40,7 @@ test.each([
   ['help auth s', ['status', 'switch']],
   ['completion ', ['bash', 'zsh', 'fish', 'powershell']],
   ['unknown ', []],
+  ['unknown categories ', []],
   ['categories list --', ['--format', '--columns', '--search', '--sort', ...GLOBAL_OPTIONS, '--help']],
   ['categories list -- ', []],
 ])('petstore %s<Tab> offers %j', async (line, offered) => {

@@ -192,6 +192,7 @@ test('a bare carriage return ends a row also in a file whose other rows end in l
 const utf16 = (text: string): Buffer => Buffer.from(text, 'utf16le');
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
 const NO_TEXT = ' is not a text file';
+const UTF16 = { encoding: 'utf-16le' };
 const NOT_UTF16 = ', line 2: the text is not valid UTF-16LE';
 const SAVE_AS_UTF8 = 'save the file as UTF-8 (in Excel: "CSV UTF-8")';
 const SAVE_AS_CSV = 'save the data as CSV (in Excel: "CSV UTF-8")';
@@ -199,7 +200,7 @@ const DECOMPRESS = 'decompress the file first';
 const BADLY_ENCODED = ', line 3: the text is not valid UTF-8';
 const USE_ENCODING = 'use --encoding, for example --encoding windows-1252';
 
-test.each<[string, Buffer, string, string]>([
+test.each<[string, Buffer, string, string, Given?]>([
   ['Windows-1252', latin1(`name\na\n${'é\n'.repeat(200)}`), BADLY_ENCODED, USE_ENCODING],
   ['UTF-16 LE without a mark', utf16('name\na\n'), NO_TEXT, SAVE_AS_CSV],
   ['UTF-16 BE', utf16('name\na\n').swap16(), NO_TEXT, SAVE_AS_CSV],
@@ -207,12 +208,13 @@ test.each<[string, Buffer, string, string]>([
   ['PDF', latin1('%PDF-1.7\n'), ' is not CSV, TSV, JSON or NDJSON', SAVE_AS_CSV],
   ['HTML', latin1('<!doctype html>\n'), ' is not CSV, TSV, JSON or NDJSON', SAVE_AS_CSV],
   ['UTF-16 that ends inside a character', utf16('\ufeffname\na\n').subarray(0, -1), NOT_UTF16, SAVE_AS_UTF8],
+  ['UTF-16 with --encoding, that ends so', utf16('name\na\n').subarray(0, -1), NOT_UTF16, 'check --encoding', UTF16],
   ['the format of Excel', latin1('PK\x03\x04\x14xl/workbook.xml'), ' is an Excel workbook', SAVE_AS_CSV],
   ['the old format of Excel', Buffer.from('d0cf11e0a1b11ae100', 'hex'), ' is an Excel workbook', SAVE_AS_CSV],
   ['a ZIP archive', latin1('PK\x03\x04\x14'), ' is a ZIP archive', DECOMPRESS],
   ['gzip', gzipSync('name\na\n'), ' is compressed with gzip', DECOMPRESS],
-])('a file in %s is rejected with one error that states the cause', async (_what, bytes, message, hint) => {
-  const error = await failure(bytes);
+])('a file in %s is rejected with one error that states the cause', async (_what, bytes, message, hint, given) => {
+  const error = await failure(bytes, given);
   expect(error).toMatchObject({ message: `it${message}`, hint });
   const line = /line (\d)/.exec(message)?.[1];
   expect(error.details.problems?.map((problem) => `${problem.line}`)).toEqual(line && [line]);

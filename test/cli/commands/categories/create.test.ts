@@ -59,12 +59,17 @@ test.each([
   expect(requests).toHaveLength(1);
 });
 
-test('an error while the result of a create is printed states that the category was created', async () => {
-  const context = world(['categories', 'create', '-p', 'sandbox', '-q', '--name', 'dog', '--json']);
+test('an error while the result of a create is printed states that the category was created, if it was', async () => {
+  const dir = tempDir();
   const write = () => Promise.reject(new PetstoreError('storage', 'cannot write the output (ENOSPC)'));
-  expect(await run({ ...context, stdout: { ...context.stdout, write } })).toBe(9);
-  const message = 'cannot write the output (ENOSPC); category "dog" was created (id 1)';
-  expect(JSON.parse(context.stderr.text()).error.message).toBe(message);
+  for (const created of ['; category "dog" was created (id 1)', '']) {
+    const context = world(['categories', 'create', '-p', 'sandbox', '--name', 'dog', '--if-missing', '--json'], {
+      dir,
+    });
+    expect(await run({ ...context, stdout: { ...context.stdout, write } })).toBe(9);
+    const message = `cannot write the output (ENOSPC)${created}`;
+    expect(JSON.parse(context.stderr.text()).error.message).toBe(message);
+  }
 });
 
 test('a create is not sent if its result cannot be printed in the requested format', async () => {

@@ -13,7 +13,7 @@ import { ManualClock } from '../../../support/fake-clock.ts';
 import { errorResponse, startHttpFake } from '../../../support/http-fake.ts';
 import type { Place } from '../../../support/processes.ts';
 import { ended, until } from '../../../support/processes.ts';
-import { inTerminal, savedPlace, start } from '../../../support/program.ts';
+import { inTerminal, KEY, savedPlace, start } from '../../../support/program.ts';
 import { RedisServer } from '../../../support/redis-server.ts';
 import { inProcess, serving, world } from '../../../support/world.ts';
 
@@ -98,14 +98,18 @@ test.runIf(hasSignals)('after SIGINT, an import prints how to resume, and a wait
   expect(listed()).toEqual(names);
 });
 
-test.runIf(hasPty)(
-  'an import prompts with URL and count, and "no" creates nothing, says so, and causes exit code 130',
-  async () => {
+test.runIf(hasPty).each([
+  ['the URL of a profile', () => ({}), 'profile "production", '],
+  ['a URL from the environment', (url: string) => ({ PETSTORE_BASE_URL: url, PETSTORE_API_KEY: KEY }), ''],
+])(
+  'an import prompts with %s and the count, and "no" creates nothing, says so, and causes exit code 130',
+  async (_what, env, from) => {
     const { first, url, listed } = await fleetOf({ rows: 3 });
+    Object.assign(first.env, env(url));
     const steps = [{ after: 'Create 3', send: 'n\r' }];
     const no = await inTerminal(first, ['categories', 'import', 'rows.csv'], { steps, columns: 120 });
     expect([no.code, no.cooked, listed()]).toEqual([130, true, []]);
-    expect(no.screen).toContain(`Create 3 categories at ${url} (profile `);
+    expect(no.screen).toContain(`Create 3 categories at ${url} (${from}unknown)?`);
     expect(no.screen).toContain('Nothing was created');
     expect(no.screen).not.toContain('error:');
     // The prompt took no lock, so no other import has waited for the answer.

@@ -2,6 +2,8 @@
 import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { DAY_MS } from '../../../../src/cli/commands/categories/import-progress.ts';
+import type { ImportData } from '../../../../src/cli/commands/categories/import-view.ts';
 import { importView } from '../../../../src/cli/commands/categories/import-view.ts';
 import {
   differingDescriptionsWarning,
@@ -35,6 +37,8 @@ function shop() {
 const IMPORT = ['categories', 'import'];
 
 const NONE = { created: [], skipped: [], failed: [], unknown: [], pending: 0 };
+const PLAN = { dryRun: true, toCreate: [], skipped: [] } as const;
+const planned = (ms: number, windowMs: number) => ({ ...PLAN, estimate: { ms, limit: 1000, windowMs } });
 
 test('`import --json` prints one document, and another import skips the rows and warns about different descriptions', async () => {
   const { run } = shop();
@@ -110,6 +114,20 @@ test('the result of an import lists at most twenty rows that may or may not exis
   expect(text).toMatch(/\nand 1 more unknown \(see --json\)\n$/);
 });
 
+test.each<[ImportData, unknown, unknown]>([
+  [{ document: NONE, failure: undefined }, NONE, 'created 0, skipped 0, failed 0, unknown 0'],
+  [
+    { document: { ...NONE, pending: 2 }, failure: undefined },
+    { ...NONE, pending: 2 },
+    expect.stringMatching(/, pending 2$/),
+  ],
+  [planned(1500, DAY_MS), { ...PLAN, estimatedSeconds: 2, exceedsDailyLimit: true }, undefined],
+  [planned(0, DAY_MS), { ...PLAN, estimatedSeconds: 0, exceedsDailyLimit: false }, undefined],
+  [planned(1500, 60_000), { ...PLAN, estimatedSeconds: 2, exceedsDailyLimit: false }, undefined],
+])('the JSON of the import %j is %j, and the change that it made is %j', (data, json, change) => {
+  expect([importView.json?.(data), importView.change?.(data)]).toEqual([json, change]);
+});
+
 test('`import --dry-run` prints the rows to create and the estimated time, and creates and records nothing', async () => {
   const { dir, file, run, names } = shop();
   await run(['categories', 'create', '--name', 'dog']);
@@ -174,8 +192,13 @@ test('an import from a pipe needs --yes if stderr is a terminal, and needs no an
     if (method === 'POST') items = [dog];
     return method === 'POST' ? { status: 201, body: dog } : { body: items };
   });
-  const run = (words: readonly string[], options: object = { stdin: '{"name":"dog"}' }, more = {}) => {
-    items = [];
+  const run = (
+    words: readonly string[],
+    options: object = { stdin: '{"name":"dog"}' },
+    more = {},
+    existing: object[] = [],
+  ) => {
+    items = existing;
     return inProcess([...IMPORT, ...words], { dir, env: { ...env, ...more }, columns: 80, ...options });
   };
   expect(await run(['-'])).toMatchObject({ code: 2, out: '', err: expect.stringContaining('use --yes') });
@@ -184,6 +207,8 @@ test('an import from a pipe needs --yes if stderr is a terminal, and needs no an
   expect(await run(['-'], undefined, { CI: '1' })).toMatchObject(unasked);
   expect(await run(['a.csv'])).toMatchObject(unasked);
   expect(await run(['a.csv', '--yes'], {})).toMatchObject(unasked);
+  // Nothing is to be created.
+  expect(await run(['a.csv'], {}, {}, [dog])).toMatchObject(unasked);
   const server = { PETSTORE_STATE_URL: 'redis://127.0.0.1:9' };
   expect(await run(['a.csv', '-p', 'sandbox'], {}, server)).toMatchObject(unasked);
 });
@@ -223,19 +248,30 @@ test.each([
 });
 
 /** Imports rows into a service that answers creates with a status, and permits `left` requests. */
-async function importWithQuota(left: number, status: number, stdin: string) {
+async function importWithQuota(left: number, status: number, stdin: string, ...options: string[]) {
   const clock = new ManualClock(Date.now());
   const { env, requests } = await serving(({ method }) => {
     clock.touch();
     const headers = quotaHeaders(--left);
     return method === 'GET' ? { body: [], headers } : { status, body: { id: 1, name: 'dog' }, headers };
   });
-  const run = await clock.drive(inProcess([...IMPORT, '-'], { env, stdin, clock }));
+  const run = await clock.drive(inProcess([...IMPORT, '-', ...options], { env, stdin, clock }));
   return { ...run, methods: requests.map(({ method }) => method), ms: clock.monotonic() };
 }
 
 test('an import ends without a last list that would have to wait for the rate limit', async () => {
   expect(await importWithQuota(2, 201, 'name\ndog\n')).toMatchObject({ code: 0, methods: ['GET', 'POST'] });
+});
+
+test('an import sends a create whose outcome is unknown again, at most --max-retries times', async () => {
+  const creates = async (most: string) => {
+    const { code, methods } = await importWithQuota(50, 500, 'name\ndog\n', '--max-retries', most);
+    return [code, methods.filter((method) => method === 'POST').length];
+  };
+  expect([await creates('0'), await creates('5')]).toEqual([
+    [8, 1],
+    [8, 6],
+  ]);
 });
 
 test('an import that ends sends no row that waits for the rate limit, and ends the wait', async () => {

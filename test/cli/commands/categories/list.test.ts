@@ -66,9 +66,11 @@ test.each([
     const run = async (...more: string[]) =>
       (await inProcess(['categories', 'list', '-q', '--columns', names, ...more], { env })).out;
     expect(await run('--format', 'csv')).toBe(csv);
+    const [header, , dog] = csv.split('\n');
+    expect(await run('--format', 'csv', '--search', 'dog')).toBe(`${header}\n${dog}\n`);
     const lines = (await run('--format', 'tsv')).split('\n');
-    expect(lines[0]).toBe(csv.split('\n')[0]?.replaceAll(',', '\t'));
-    expect((await run()).split('\n', 1)[0]?.trim().split(/\s+/)).toEqual(csv.split('\n')[0]?.toUpperCase().split(','));
+    expect(lines[0]).toBe(header?.replaceAll(',', '\t'));
+    expect((await run()).split('\n', 1)[0]?.trim().split(/\s+/)).toEqual(header?.toUpperCase().split(','));
   },
 );
 

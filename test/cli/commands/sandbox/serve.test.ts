@@ -55,6 +55,8 @@ test('`sandbox --json` prints one document and no request log', async () => {
 
 test.each([
   [['--plan', 'enterprise'], /^Pet store sandbox, plan enterprise: unlimited$/m],
+  [['--plan', 'pro'], /plan pro: 300\/1m, 10000\/1d$/m],
+  [['--plan', 'business'], /plan business: 1000\/1m, 100000\/1d$/m],
   [['--fault', '503', '--fault', '500:5'], /^ {2}faults {2}503, 500:5 \(reproduce with --seed \d+\)$/m],
   [['--key', 'sandbox_anna_1', '--key', 'sandbox_bob_2'], /^ {2}key {3}sandbox_anna_1\n {2}key {3}sandbox_bob_2$/m],
 ])('`sandbox` with %j prints %s', async (args, line) => {
@@ -67,6 +69,7 @@ test.each([
   [[], '/%1b[31m?key=another_users_key_9999', 'GET /v1/%1b[31m?[redacted] 404, 59 left'],
   [['--fault', '500'], '/categories', 'GET /v1/categories 500, 59 left, fault 500'],
   [['--fault', 'latency=0.1s'], '/categories', 'GET /v1/categories 200, 59 left, fault latency'],
+  [['--limit', '1000000/1m'], '/categories', 'GET /v1/categories 200, 999,999 left'],
   [['--plan', 'enterprise'], '/categories', 'GET /v1/categories 200'],
 ])('`sandbox` with %j logs a request to %s as one line: %s', async (args, path, line) => {
   const clock = new FakeClock(new Date(2026, 10, 21, 9, 5, 7).getTime());
@@ -109,8 +112,8 @@ test('`sandbox --reset-only` empties the data without a server, and a running se
   expect((await inProcess(create, { dir })).out).toBe('Created category "dog" (id 2)\n');
   const empty = { code: 2, out: '', err: 'error: --data must be a path\n' };
   expect(await inProcess(['sandbox', '--reset-only', '--data', ''], { dir })).toEqual(empty);
-  const json = await inProcess(['sandbox', '--reset-only', '--json'], { dir });
-  expect(json).toEqual({ code: 0, out: `${JSON.stringify({ data })}\n`, err: '' });
+  const json = await inProcess(['sandbox', '--reset-only', '--data', 'pets', '--json'], { dir });
+  expect(json).toEqual({ code: 0, out: `${JSON.stringify({ data: join(dir, 'pets') })}\n`, err: '' });
 });
 
 test('`sandbox --help` lists every fault', async () => {
