@@ -76,9 +76,10 @@ test('a create is resent after the wait that a 429 states, which is not multipli
 test.each([
   // The first create gets a 429 and the second a 201, so the first has two attempts again.
   [201, 4],
+  [400, 4],
   [500, 3],
 ])(
-  'a 429 counts as an attempt, except after the success of another request: a %i leads to %i requests',
+  'a 429 counts as an attempt, except after the service processed another request: a %i leads to %i requests',
   async (status, sent) => {
     const { sender, sentAt } = scripted([{ status: 429 }, { status }, { status: 429 }], { maxRetries: 1 });
     const first = expect(sender.send(CREATE)).rejects.toMatchObject({ kind: 'rate_limited' });
@@ -172,21 +173,18 @@ test.each([
 
 const UNKNOWN = { kind: 'interrupted', details: { exitCode: 143 }, processed: 'perhaps', hint: CHECK_FIRST };
 
-test.each<[string, Step, number, number, object]>([
-  [
-    'that is not connected yet is not sent',
-    { connectMs: 500 },
-    500,
-    0,
-    { details: { exitCode: 143 }, processed: 'no' },
-  ],
-  ['returns a response that arrives within two seconds', { ms: 1500 }, 1500, 1, { status: 201 }],
-  ['without a response in two seconds has an unknown outcome', { ms: 20_000 }, 2100, 1, UNKNOWN],
-])('an interrupted create %s', async (_what, step, ms, sent, expected) => {
+const UNSENT = { details: { exitCode: 143 }, processed: 'no' };
+
+test.each<[string, HttpRequest, Step, number, number, object]>([
+  ['read ends at once', LIST, { ms: 1500 }, 100, 1, UNSENT],
+  ['create that is not connected yet is not sent', CREATE, { connectMs: 500 }, 500, 0, UNSENT],
+  ['create returns a response that arrives within two seconds', CREATE, { ms: 1500 }, 1500, 1, { status: 201 }],
+  ['create without a response in two seconds has an unknown outcome', CREATE, { ms: 20_000 }, 2100, 1, UNKNOWN],
+])('an interrupted %s', async (_what, request, step, ms, sent, expected) => {
   const { sender, clock, sentAt, ledger, controller } = scripted([{ status: 201, ...step }]);
   void clock.sleep(100).then(() => controller.abort(INTERRUPTED));
   const started = clock.now();
-  expect(await sender.send(CREATE).catch((error) => error)).toMatchObject(expected);
+  expect(await sender.send(request).catch((error) => error)).toMatchObject(expected);
   expect([clock.now() - started, sentAt.length]).toEqual([ms, sent]);
   expect(ledger.quota().inFlight).toBe(0);
   await expect(sender.send(CREATE)).rejects.toBe(INTERRUPTED);

@@ -29,10 +29,18 @@ test.each([
   [503, 'service', 'unknown_outcome', 'perhaps'],
   [504, 'service', 'unknown_outcome', 'late'],
 ])(
-  'a %i is an error of kind %s for a read, and of kind %s with processed "%s" for a create',
+  'a %i is an error of kind %s for a read, and of kind %s with processed "%s" for a create, which is unknown if its body is cut off',
   (status, kindOfRead, kind, processed) => {
     expect(responseError(read, response(status)).kind).toBe(kindOfRead);
     expect(responseError(write, response(status))).toMatchObject({ kind, processed });
+    const cutOff = new TransportError('reset', true, 'cut off', response(status));
+    const lost = {
+      kind: 'unknown_outcome',
+      status,
+      processed: processed === 'late' ? 'late' : 'perhaps',
+      cause: cutOff,
+    };
+    expect(attemptError(write, cutOff, new AbortController().signal)).toMatchObject(lost);
   },
 );
 

@@ -65,13 +65,16 @@ test('a waiting request asks again every 5 s, since the quota may have been clea
 });
 
 test('--max-wait limits the wait for a request of another process', async () => {
-  const { clock, take, send, pass, waits } = open(2000);
+  const { clock, take, send, pass, waits } = open(2050);
   await send();
   const failed = expect(take(1000)).rejects.toMatchObject({ kind: 'rate_limited', retryAt: undefined });
   await clock.advance(0);
   await pass(1900);
-  expect(waits).toEqual([{ reason: 'pending', until: 2000, isOwn: false }]);
+  expect(waits).toEqual([{ reason: 'pending', until: 2050, isOwn: false }]);
   await pass(100);
+  // The last sleep is shorter.
+  await clock.advance(50);
+  expect(waits).toHaveLength(2);
   await failed;
   expect(waits[1]).toBeUndefined();
 });
