@@ -112,16 +112,17 @@ test('every npm script and benchmark that the documents name exists', () => {
 });
 
 needs('redis')(
-  'the setup of docs/fleet.md starts a server with a password, which doctor and a create use',
+  'the setup of docs/fleet.md starts a server with a password and without eviction, which doctor and a create use',
   async () => {
     await using sandbox = await startSandbox();
     const home = place({ PETSTORE_BASE_URL: sandbox.url, PETSTORE_API_KEY: sandbox.key });
     const bin = join(home.dir, 'bin');
     mkdirSync(bin);
     symlinkSync(BIN, join(bin, 'petstore'));
-    // The server that is installed, on loopback only, without a file of data.
-    const server = `exec env -u LD_PRELOAD ${SERVER_PROGRAMS[0]} "$@" --bind 127.0.0.1 --save '' --pidfile ${home.dir}/pid`;
-    writeFileSync(join(bin, 'valkey-server'), `#!/bin/sh\n${server}\n`, { mode: 0o755 });
+    // The server that is installed, on loopback only, without a file of data. It deletes keys unless the setup forbids it.
+    const evicting = '- --maxmemory 100mb --maxmemory-policy allkeys-lru';
+    const server = `exec env -u LD_PRELOAD ${SERVER_PROGRAMS[0]} ${evicting} "$@" --bind 127.0.0.1 --save '' --pidfile ${home.dir}/pid`;
+    writeFileSync(join(bin, 'valkey-server'), `#!/bin/sh\nshift\n${server}\n`, { mode: 0o755 });
     const free = await startTcpServer(() => undefined);
     free.close();
     const [, block = ''] = /^```sh\n(.*?)^```/ms.exec(textOf('docs/fleet.md')) ?? [];
