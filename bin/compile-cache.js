@@ -1,5 +1,5 @@
 // Keeps compiled code between runs, with Node.js 22.8 and newer. Whoever can write the cache can run code, so it is in a
-// directory that only its user can write; without one, petstore starts 10 to 20 milliseconds later. Node's own cache
+// directory that only its user can write; without one, petstore starts about 10 ms later. Node's own cache
 // (`module.enableCompileCache`) saves half of that, because it lacks the functions that are compiled at their first call.
 'use strict';
 
