@@ -135,7 +135,9 @@ withServer('the view includes a response whose record is on its way to the serve
   machine.see(await machine.take(), 2);
   expect(machine.ledger.quota()).toMatchObject({ remaining: 2, inFlight: 0 });
   await machine.ledger.refresh();
-  machine.see(await machine.take(), 1, refused);
+  const [first, second] = [await machine.take(), await machine.take()];
+  machine.see(first, 1, refused);
+  expect(machine.ledger.isStillGranted(second)).toBe(false);
   expect(machine.blockedMs).toBeGreaterThanOrEqual(600_000);
   expect(machine.blockedMs).toBeLessThan(620_000);
   await machine.ledger.refresh();

@@ -70,6 +70,16 @@ test.each([4, 1])('a short write (missing bytes: %i) is an error, and every proc
   expect(open(dir).refresh()).toEqual(['one', 'three']);
 });
 
+test('a record that is read in two parts, while it is written, counts', () => {
+  const dir = tempDir();
+  const log = open(dir);
+  for (const part of recordFrame('5f', 'one').split(/(?=one)/)) {
+    fs.appendFileSync(join(dir, 'led.1.log'), part);
+    log.refresh();
+  }
+  expect(log.cached()).toEqual(['one']);
+});
+
 test('a snapshot that a full disk cuts short loses no record, and the state stays known', () => {
   const dir = tempDir();
   let full = true;
@@ -386,18 +396,22 @@ test.runIf(hasSymlinks).each<[string, (path: string) => unknown]>([
   ['a named pipe', (path) => execFileSync('mkfifo', [path])],
   ['a directory', (path) => fs.mkdirSync(path)],
   ['a symlink to another file', (path) => fs.symlinkSync(join(dirname(path), '.bashrc'), path)],
+  ['a file of another program', (path) => fs.writeFileSync(path, 'alias ls=ls\n')],
 ])('%s in place of the log file is an error, not an endless loop, and no file is changed', (_what, create) => {
   const dir = tempDir();
   fs.writeFileSync(join(dir, '.bashrc'), 'alias ls=ls\n');
   create(join(dir, 'led.1.log'));
-  expect(() => open(dir)).toThrow(/cannot open|not a regular file|ELOOP|EISDIR/);
+  const error = /cannot open|not a regular file|not a petstore data file|ELOOP|EISDIR/;
+  expect(() => open(dir, 1e9, { strict: true })).toThrow(error);
   expect(fs.readFileSync(join(dir, '.bashrc'), 'utf8')).toBe('alias ls=ls\n');
 });
 
-test.runIf(process.getuid)('a log file that another user owns is an error', () => {
+test.runIf(process.getuid)('a log file that another user owns is an error, and is closed', () => {
   const foreign = (fd: number): fs.Stats => Object.assign(fs.fstatSync(fd), { uid: 4711 });
-  const stub: LogFs = { ...fs, fstatSync: foreign as LogFs['fstatSync'] };
+  const closeSync = vi.fn(fs.closeSync);
+  const stub: LogFs = { ...fs, fstatSync: foreign as LogFs['fstatSync'], closeSync };
   expect(() => open(tempDir(), 1e9, { fs: stub })).toThrow('is owned by another user');
+  expect(closeSync).toHaveBeenCalledOnce();
 });
 
 // A file system as on Windows and macOS: it finds a file under any spelling, and lists it under the first.
