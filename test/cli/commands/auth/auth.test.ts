@@ -110,6 +110,8 @@ test('auth logout warns about PETSTORE_API_KEY_COMMAND, unless -p is given', asy
 
 test('auth logout --delete deletes a profile with or without a key, and names the one that is active then', async () => {
   expect((await petstore('auth logout staging --delete')).out).toBe('No key is saved for profile "staging"\n');
+  const unsaved = await petstore('auth logout staging --delete --json');
+  expect(JSON.parse(unsaved.out)).toEqual({ profile: 'staging', removed: false, deleted: false, activated: null });
   for (const more of ['', ' --no-verify']) {
     await login(GOOD_KEY, ` farm${more}`);
     if (more !== '') await petstore('auth logout farm');
