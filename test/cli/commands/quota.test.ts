@@ -1,4 +1,5 @@
 // `petstore quota`: the cached quota, --refresh and --clear; and the quota line of other commands.
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { formatQuotaLine } from '../../../src/cli/command.ts';
 import { quotaOf } from '../../../src/rate-limit/quota.ts';
@@ -75,14 +76,12 @@ test('`quota --clear --refresh` shows what is left according to the response', a
   expect(await json('quota --clear --refresh')).toMatchObject({ limit: 60, remaining: 58 });
 });
 
+const URL_AND_KEY = { PETSTORE_API_KEY: 'k_0123456789', PETSTORE_BASE_URL: 'https://b.example/v1' };
+
 test.each([
   [{}, 'farm', 'farm'],
   [{ PETSTORE_API_KEY: 'k_0123456789' }, 'farm', 'farm'],
-  [
-    { PETSTORE_API_KEY: 'k_0123456789', PETSTORE_BASE_URL: 'https://b.example/v1' },
-    null,
-    'none (base URL from the environment)',
-  ],
+  [URL_AND_KEY, null, 'none (base URL from the environment)'],
 ])(
   '`quota` with the active profile "farm" and the environment %j names the profile %j',
   async (env, profile, shown) => {
@@ -101,6 +100,44 @@ test('`quota --refresh` reports if the service sends no rate-limit headers', asy
 });
 
 const HOUR = 3_600_000;
+
+/** The headers of a window that ends `inMs` after START. */
+const windowHeaders = (limit: number, left: number, inMs: number) => ({
+  date: new Date(START).toUTCString(),
+  'x-ratelimit-limit': `${limit}`,
+  'x-ratelimit-remaining': `${left}`,
+  'x-ratelimit-reset': `${(START + inMs) / 1000}`,
+});
+
+test.each([
+  ['an exhausted minute', [{ body: [], headers: windowHeaders(60, 0, 30_000) }], /^next request {2}in \d+s/m],
+  [
+    'a 429 with a reset',
+    [{ status: 429, headers: windowHeaders(60, 0, 30_000) }],
+    /^blocked {7}by the reset time, ends in \d+s/m,
+  ],
+  ['a 429 without headers', [{ status: 429 }], /^blocked {7}by exponential backoff, ends in \ds/m],
+  [
+    'a day and a minute',
+    [
+      { body: [], headers: windowHeaders(1000, 500, 9 * HOUR) },
+      { body: [], headers: windowHeaders(60, 59, 30_000) },
+    ],
+    /^remaining {5}59 of 60\nreset {9}in 30s\ndaily limit {3}500 of 1,000\nreset {9}in 9h.*\nupdated/m,
+  ],
+])('after %s, `quota` shows it', async (_what, responses, shown) => {
+  const queue = [...responses];
+  const { env } = await serving(() => queue.shift() ?? 'reset');
+  const options = { env, dir: tempDir(), clock: new FakeClock() };
+  for (const _ of responses) await inProcess(['categories', 'list', '--max-retries=0', '--max-wait=0'], options);
+  expect((await inProcess(['quota'], options)).out).toMatch(shown);
+});
+
+test('`quota` reports that it is not shared if the state directory is not writable', async () => {
+  const env = { PETSTORE_STATE_DIR: join(import.meta.filename, 'x'), ...URL_AND_KEY };
+  const { out } = await inProcess(['quota'], { env });
+  expect(out).toMatch(/\nshared {8}no \(state directory is not writable\)\n$/);
+});
 
 /** The line `ms` milliseconds after START. */
 function lineAt(ms: number, state = play('0 take a, 0 ok a'), profile?: string): string | undefined {
