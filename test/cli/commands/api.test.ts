@@ -2,15 +2,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { run } from '../../../src/cli/program.ts';
 import type { FakeResponse } from '../../support/http-fake.ts';
 import { errorResponse, startHttpFake } from '../../support/http-fake.ts';
 import { place } from '../../support/processes.ts';
 import { petstore } from '../../support/program.ts';
 import { tempDir } from '../../support/temp-dir.ts';
-import { inProcess } from '../../support/world.ts';
+import { inProcess, world } from '../../support/world.ts';
 
 const KEY = 'sk_secret_0123456789abcdef';
 const RAW = Buffer.from('\ufeff{"id":9007199254740993, "name":"dog\u001b"}\n\n');
+const LATIN1 = join(tempDir(), 'latin1.json');
+writeFileSync(LATIN1, Buffer.from('"d\u00f6g"', 'latin1'));
 const responses: Readonly<Record<string, FakeResponse>> = {
   '/v1/raw': { body: RAW },
   '/v1/json': { body: '{"id":9007199254740993,"n":1.50}' },
@@ -40,6 +43,16 @@ test('`petstore api` on a terminal indents JSON, with every digit, and escapes c
   const raw = await inProcess(['api', 'GET', '/raw'], { env, columns: 80 });
   expect(raw.out).toContain('dog␛');
   expect(raw.out).not.toContain('\u001b');
+  expect((await inProcess(['api', 'DELETE', '/empty'], { env, columns: 80 })).out).toBe('');
+});
+
+test.each([
+  ['POST', 'warning: the output was closed; the request was sent; the response has status 200\n'],
+  ['GET', ''],
+])('`api %s` whose output is closed prints the warning %j', async (method, warning) => {
+  const context = world(['api', method, '/things'], { env });
+  expect(await run({ ...context, stdout: { ...context.stdout, isClosed: true } })).toBe(0);
+  expect(context.stderr.text()).toBe(warning);
 });
 
 test('`api --json` prints any body as one JSON document with every digit', async () => {
@@ -80,12 +93,16 @@ test.each([
   ['a Windows path', ['GET', 'C:/Program Files/Git/x'], 'the path is a full URL\nhint: use a path relative'],
   ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON\nhint: use --input FILE to'],
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'cannot have a body\nhint: remove --data, or use POST'],
+  ['a body that is not UTF-8', ['POST', '/x', '--input', LATIN1], 'the body from --input is not valid JSON'],
   ['a directory as input', ['POST', '/x', '--input', '/'], '"/" is a directory'],
   ['a terminal as input', ['POST', '/x', '--input', '-'], 'hint: pass a file, or pipe data to stdin'],
 ])('`api` with %s is a usage error, and nothing is sent', async (_what, args, words) => {
   const before = service.requests.length;
-  const run = await inProcess(['api', ...args], { env, columns: 80 });
-  expect(run).toMatchObject({ code: 2, out: '', err: expect.stringContaining(words) });
+  expect(await inProcess(['api', ...args], { env, columns: 80 })).toMatchObject({
+    code: 2,
+    out: '',
+    err: expect.stringContaining(words),
+  });
   expect(service.requests).toHaveLength(before);
 });
 
