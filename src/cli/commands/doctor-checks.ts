@@ -83,7 +83,7 @@ export async function runCheck(test: CheckDefinition['test'], session: Session):
  * Writes and syncs a small file in the directory, or in its nearest existing parent, and checks the permissions.
  * @throws PetstoreError `storage`
  */
-function checkDirectory({ context }: Session, dir: string, variable: string): CheckResult {
+export function checkDirectory({ context }: Pick<Session, 'context'>, dir: string, variable: string): CheckResult {
   let existing = dir;
   while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
   const file = join(existing, `.petstore-doctor-${randomUUID()}`);
