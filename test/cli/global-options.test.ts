@@ -3,22 +3,24 @@ import { expect, test } from 'vitest';
 import { checkGlobalOptions } from '../../src/cli/global-options.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { GLOBAL_OPTIONS } from '../../src/cli/reference.ts';
+import { MAX_TIMER_MS } from '../../src/clock.ts';
 import { inProcess, world } from '../support/world.ts';
 
 const TIMES = { maxWait: 120_000, timeout: 30_000 };
 const DEFAULTS = { json: false, format: 'table', maxRetries: 4, color: true, quiet: false, ...TIMES };
 const ENV = { PETSTORE_MAX_WAIT: '1m30s', PETSTORE_MAX_RETRIES: '0', PETSTORE_TIMEOUT: '500ms', PETSTORE_QUIET: '1' };
 const EMPTY = Object.fromEntries(GLOBAL_OPTIONS.flatMap(({ variable }) => variable ?? []).map((name) => [name, '']));
-const TYPED = ['-p', 'production', '--max-wait', '3', '--max-retries', '7', '--timeout', '30s'];
+const TYPED = ['-p', 'production', '--max-wait', '3', '--max-retries', '999', '--timeout', '30s'];
 
 test.each<[string[], Record<string, string>, object]>([
   [[], {}, {}],
   [[], ENV, { maxWait: 90_000, maxRetries: 0, timeout: 500, quiet: true }],
-  [TYPED, ENV, { profile: 'production', maxWait: 3000, maxRetries: 7, quiet: true }],
-  [TYPED, { PETSTORE_TIMEOUT: 'x' }, { profile: 'production', maxWait: 3000, maxRetries: 7 }],
+  [TYPED, ENV, { profile: 'production', maxWait: 3000, maxRetries: 999, quiet: true }],
+  [TYPED, { PETSTORE_TIMEOUT: 'x' }, { profile: 'production', maxWait: 3000, maxRetries: 999 }],
   [[], EMPTY, {}],
   [[], { PETSTORE_QUIET: '0' }, {}],
   [[], { PETSTORE_QUIET: 'false' }, {}],
+  [['--max-wait', '9999h'], {}, { maxWait: MAX_TIMER_MS }],
   [['--format=json'], {}, { json: true, format: 'json' }],
   [['--json', '--format', 'json'], {}, { json: true, format: 'json' }],
 ])('the global options of %j with the environment %j are the defaults except %j', async (args, env, expected) => {

@@ -12,6 +12,7 @@ test.each([
   ["it's.csv", `'it'\\''s.csv'`, `"it's.csv"`],
   ['C:\\pets\\in.csv', `'C:\\pets\\in.csv'`, 'C:\\pets\\in.csv'],
   ['C:\\my pets\\', `'C:\\my pets\\'`, '"C:\\my pets\\\\"'],
+  ['a"b', `'a"b'`, `'a"b'`],
   ['$HOME', `'$HOME'`, `'$HOME'`],
   ['%PATH%', '%PATH%', `'%PATH%'`],
   ['a,b', 'a,b', '"a,b"'],

@@ -20,6 +20,10 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string | un
   ['list', 'unknown command "list"', meant('petstore categories list')],
   ['category create dog', 'unknown command "category"', meant('petstore categories create')],
   ['categories add dog', 'unknown command "add"', meant('petstore categories create')],
+  ['categories new dog', 'unknown command "new"', meant('petstore categories create')],
+  ['categories show dog', 'unknown command "show"', meant('petstore categories get')],
+  ['categories view dog', 'unknown command "view"', meant('petstore categories get')],
+  ['auth use staging', 'unknown command "use"', meant('petstore auth switch')],
   ['whoami -p staging', 'unknown command "whoami"', meant('petstore auth status')],
   ['version', 'unknown command "version"', meant('petstore --version')],
   ['auth ls', 'unknown command "ls"', meant('petstore auth status')],
@@ -30,17 +34,21 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string | un
   ['help foo', 'unknown command or topic "foo"', see()],
   ['categories help lst', 'unknown command "help"', see('categories ')],
   ['categories foo --help', 'unknown command "foo"', see('categories ')],
-  ['categories delete dog', 'unknown command "delete": the service can only list and create categories', undefined],
+  ...['delete', 'remove', 'rm', 'update', 'edit', 'rename'].map((word) => {
+    const message = `unknown command "${word}": the service can only list and create categories`;
+    return [`categories ${word} dog`, message, undefined] as const;
+  }),
   ['auth remove farm', 'unknown command "remove"', see('auth ')],
   ['categories list --serach x', 'unknown option "--serach"', 'did you mean --search?'],
   ['categories list --serach -h', 'unknown option "--serach"', 'did you mean --search?'],
-  ['categories list --output csv', 'unknown option "--output"', 'did you mean --format?'],
+  ['categories list --output=csv', 'unknown option "--output"', 'did you mean --format?'],
   ['categories list -o json', 'unknown option "-o"', 'did you mean --format?'],
   ['categories get dog -o json', 'unknown option "-o"', 'did you mean --json?'],
   ['categories list --filter cat', 'unknown option "--filter"', 'did you mean --search?'],
   ['categories create --nam dog', 'unknown option "--nam"', 'did you mean --name?'],
   ['categories create -p staging --quit', 'unknown option "--quit"', 'did you mean --quiet?'],
   ['categories list --version', 'unknown option "--version"', meant('petstore --version')],
+  ['categories list -V', 'unknown option "-V"', meant('petstore --version')],
   ['categories create --bogus', 'unknown option "--bogus"', see('categories create ')],
   ['-profile staging categories list', 'unknown option "-profile"', 'did you mean --profile?'],
   ['categories create -name dog', 'unknown option "-name"', 'did you mean --name?'],
@@ -85,13 +93,15 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string | un
   ['quota --max-wait foo', 'invalid duration "foo" for --max-wait', 'use a duration such as 500ms, 30s or 1m30s'],
   ['categories list --timeout 0', '--timeout must be greater than 0', 'use a value such as 30s'],
   ['sandbox --port 65536', 'invalid number "65536" for --port', 'use a whole number from 0 to 65,535'],
+  ['sandbox --plan x', 'invalid value "x" for --plan', 'use free, pro, business or enterprise'],
+  ['sandbox --retry-after x', 'invalid value "x" for --retry-after', 'use seconds, date or none'],
   ['sandbox --limit 5', 'invalid value "5" for --limit', 'use REQUESTS/DURATION, for example 60/1m, 1000/1d or 60/6s'],
   ['sandbox --fault 500:200', 'invalid percentage "200" for --fault', 'use a number from 0 to 100, for example 500:10'],
   ['auth login --key pk_live_0123456789abcdef', NO_KEY_OPTION, PIPE_KEY],
   ['auth login --api-key=abc-defg-hij', NO_KEY_OPTION, PIPE_KEY],
   ['auth login staging sk_live_0123456789abcdef', 'unexpected argument "[redacted]"', PIPE_KEY],
   ['doctor sk_live_0123456789abcdef', 'unexpected argument "[redacted]"', PIPE_KEY],
-  ['categories list --token ab=cd-efg', NO_KEY_OPTION, PIPE_KEY],
+  ['categories list --Api_Token ab=cd-efg', NO_KEY_OPTION, PIPE_KEY],
 ];
 
 test.each(ROWS)('`petstore %s` is a usage error: %s', async (line, message, hint) => {
@@ -144,8 +154,12 @@ test.each([
   expect({ code, out, err }).toEqual({ code: 0, out: expect.stringContaining(`Usage: petstore ${name} `), err: '' });
 });
 
-test.each(['-V', '--version categories list', '-q --version'])('`petstore %s` prints the version', async (line) => {
-  expect(await inProcess(line.split(' '))).toEqual({ code: 0, out: '1.0.0\n', err: '' });
+test.each([
+  ['-V', '1.0.0'],
+  ['--version categories list', '1.0.0'],
+  ['-q --version --json', '{"version":"1.0.0"}'],
+])('`petstore %s` prints the version as %s', async (line, version) => {
+  expect(await inProcess(line.split(' '))).toEqual({ code: 0, out: `${version}\n`, err: '' });
 });
 
 test.each(['-h', '--help', '--json', '-p'])('a name %s is the value of --name', async (name) => {

@@ -61,6 +61,11 @@ test('a table on a terminal of unknown width is not shortened', async () => {
   expect(await shown('table', world([], { columns: 0 }))).toBe('NAME\ndog<U+009B>\n犬\n');
 });
 
+test('CSV of more rows than one page has every row', async () => {
+  const rows = Array.from({ length: 1001 }, (_, id) => ({ id, name: 'x' }));
+  expect(await shown('csv', pipe, rows)).toBe(`id,name\n${rows.map(({ id }) => `${id},x\n`).join('')}`);
+});
+
 test('JSON on a terminal is indented', async () => {
   const text = await shown('json', terminal);
   expect(text.split('\n').length).toBeGreaterThan(5);

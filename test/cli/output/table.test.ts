@@ -92,7 +92,7 @@ test.each<[number[], number, number[], boolean[]?]>([
   [[300, 20, 2], 80, [54, 20, 2]],
   [[9, 9, 9], 4, [1, 1, 1]],
   // A number keeps its width if that is at most half of the terminal.
-  [[19, 50, 50], 40, [19, 8, 9], [true, false, false]],
+  [[20, 50, 50], 40, [20, 8, 8], [true, false, false]],
   [[19, 50], 30, [14, 14], [true, false]],
 ])('columns of the widths %j fit into %i cells as %j', (natural, available, widths, whole) => {
   expect(fitWidths(natural, available, whole)).toEqual(widths);

@@ -99,7 +99,9 @@ test('an import reports a rejected row and creates the others, and an import of 
   expect(JSON.parse(first.out)).toMatchObject({ created: [{ name: 'dog' }, { name: 'cat' }], failed, pending: 0 });
   expect(JSON.parse(first.err)).toMatchObject({ error: { kind: 'rejected', status: 413 } });
   const again = await run([...IMPORT, 'species.csv']);
-  expect(again.out).toMatch(/^Created 0, skipped 2, failed 1, unknown 0\n[\s\S]*body_too_large/);
+  expect(again.out).toMatch(
+    /^Created 0, skipped 2, failed 1, unknown 0\n\nRejected by the service:\nROW +NAME +STATUS +CODE +MESSAGE\n +2 +x+ +413 +body_too_large +\S/,
+  );
   file('species.csv', 'name\ndog\ncow\ncat\n');
   expect((await run([...IMPORT, 'species.csv'])).out).toBe('Created 1, skipped 2, failed 0, unknown 0\n');
   expect((await names()).sort()).toEqual(['cat', 'cow', 'dog']);
@@ -135,6 +137,7 @@ test('`import --dry-run` prints the rows to create and the estimated time, and c
   file('species.csv', `name,description\ndog,\ncat,Felis\n${cows}cat,Felis\n`);
   const { code, out } = await run([...IMPORT, 'species.csv', '--dry-run']);
   expect(code).toBe(0);
+  expect(out).toMatch(/^ROW +NAME +DESCRIPTION\n +2 +cat +Felis\n/);
   expect(out).toContain('Would create 71 categories and skip 2\nEstimated time: ');
   expect(out).toContain('and 51 more to create');
   const json = await run([...IMPORT, 'species.csv', '--dry-run', '--json']);
@@ -277,9 +280,14 @@ test('an import sends a create whose outcome is unknown again, at most --max-ret
 test('an import that ends sends no row that waits for the rate limit, and ends the wait', async () => {
   const rows = Array.from({ length: 20 }, (_, row) => `Row ${row}`);
   const { ms, ...run } = await importWithQuota(2, 401, `name\n${rows.join('\n')}\n`);
-  const err = expect.stringContaining('rejected the API key (401)');
+  const err = expect.stringMatching(/rejected the API key \(401\)\nhint: set PETSTORE_API_KEY to a valid key\n/);
   expect(run).toMatchObject({ code: 3, methods: ['GET', 'POST'], err });
   expect(ms).toBeLessThan(28_000);
+});
+
+test('an import looks up a create that the service may still process after --timeout', async () => {
+  const { ms } = await importWithQuota(50, 504, 'name\ndog\n', '--max-retries', '0', '--timeout', '45s');
+  expect(ms).toBeGreaterThanOrEqual(45_000);
 });
 
 test('the progress line of an import fits the terminal, and is cleared before a warning', async () => {
