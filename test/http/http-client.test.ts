@@ -188,6 +188,7 @@ test.each<[string, HttpRequest, Step, number, number, object]>([
   expect([clock.now() - started, sentAt.length]).toEqual([ms, sent]);
   expect(ledger.quota().inFlight).toBe(0);
   await expect(sender.send(CREATE)).rejects.toBe(INTERRUPTED);
+  await sender.close();
 });
 
 test('a request whose connection is being made when another process gets a 429 is sent after the block', async () => {

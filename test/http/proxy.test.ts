@@ -16,7 +16,7 @@ test.each([
   ['http://localhost:1/v1', { HTTP_PROXY: HTTPS_PROXY }, 'no proxy'],
   ['https://pets.example/v1', { HTTPS_PROXY: ' ' }, 'no proxy'],
   ['https://pets.example/v1', { HTTPS_PROXY, https_proxy: '' }, 'no proxy'],
-  ['https://pets.example/v1', { HTTPS_PROXY, NO_PROXY: '*', no_proxy: '' }, USED],
+  ['https://pets.example/v1', { HTTPS_PROXY: 'HTTP://proxy.example:3128', NO_PROXY: '*', no_proxy: '' }, USED],
 ])('a request to %s with the environment %j uses %s', (url, env, expected) => {
   expect(proxy(url, env)).toBe(expected);
 });
@@ -25,7 +25,7 @@ test.each([
   ['pets.example', 'pets.example', 'no proxy'],
   ['pets.example', 'PETS.example.', 'no proxy'],
   ['api.pets.example', '.pets.example', 'no proxy'],
-  ['api.pets.example', 'a.b, pets.example', 'no proxy'],
+  ['api.pets.example', 'a.b, *.pets.example', 'no proxy'],
   ['otherpets.example', 'pets.example', USED],
   ['pets.example', '*', 'no proxy'],
   ['pets.example:8443', 'pets.example:8443', 'no proxy'],

@@ -40,7 +40,7 @@ const UNREADABLE = [
 test.each<[ra: string, wait: number | undefined, date?: string]>([
   ['30', 30],
   ['0', 0],
-  ['1.5', 1.5],
+  ['1.123456789', 1.124],
   ['30000', 30_000],
   [at('12:00:20'), 19.75],
   // The local clock is an hour fast, then ten minutes slow.
@@ -49,11 +49,13 @@ test.each<[ra: string, wait: number | undefined, date?: string]>([
   [at('11:59:00'), 0, NOON],
   [T(15), 15, NOON],
   [`${T(15)}000`, 15, NOON],
-  // A timestamp of 2014 has passed.
-  ['1400000000', undefined, NOON],
+  // Timestamps of 5 and 6 s ago, and the largest number of seconds.
+  [T(-5), 0, NOON],
+  [T(-6), undefined, NOON],
+  ['999999999', LONGEST],
   ['5, 9', undefined],
   ['9'.repeat(400), LONGEST],
-  ['9999999999999999', LONGEST],
+  ['99999999999', LONGEST],
   ['Wed, 21 Nov 2125 12:00:00 GMT', LONGEST],
   ...UNREADABLE,
 ])('the Retry-After %j of a 429 is read as a wait, or is ignored', (ra, wait, date) => {
@@ -69,10 +71,11 @@ type Expected = readonly [wait: number | undefined, from: string, ...counts: (nu
 
 // Expected: wait, its source, limit, remaining, and seconds from the response to the reset.
 test.each<[string, number, Given, Expected]>([
-  ['milliseconds, confirmed', 429, { ...minute, ra: '30000', rem: '0', reset: T(30) }, [30, 'retry_after', 60, 0, 30]],
+  ['milliseconds, confirmed', 429, { ...minute, ra: '30000', rem: '0', reset: T(28) }, [30, 'retry_after', 60, 0, 28]],
   ['1000 ms, confirmed', 429, { ...minute, ra: '1000', rem: '0', reset: T(1) }, [1, 'retry_after', 60, 0, 1]],
+  ['999 s, not ms', 429, { ...minute, ra: '999', rem: '0', reset: T(1) }, [999, 'retry_after', 60, 0, 1]],
   ['no number, 0x7530', 429, { ...minute, ra: '0x7530', rem: '0', reset: T(60) }, [60, 'reset', 60, 0, 60]],
-  ['an hour, not ms', 429, { ...minute, ra: '3600', rem: '0', reset: T(30) }, [3600, 'retry_after', 60, 0, 30]],
+  ['an hour, not ms', 429, { ...minute, ra: '3600', rem: '0', reset: T(6) }, [3600, 'retry_after', 60, 0, 6]],
   ['a reset without Retry-After', 429, { ...minute, rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],
   ['a reset after Retry-After', 429, { ...minute, ra: '1', rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],
   ['a reset before Retry-After', 429, { ...minute, ra: '60', rem: '0', reset: T(3) }, [60, 'retry_after', 60, 0, 3]],
@@ -84,10 +87,10 @@ test.each<[string, number, Given, Expected]>([
     { ...day, ra: '20' },
     [20, 'retry_after', 1000, 0, 32_400],
   ],
-  ['a reset in 20 min', 429, { ...minute, ra: '5', rem: '0', reset: T(1200) }, [5, 'retry_after', 60, 0, 1200]],
+  ['a reset in 121 s', 429, { ...minute, ra: '5', rem: '0', reset: T(121) }, [5, 'retry_after', 60, 0, 121]],
   ['a reset in 2 min', 429, { ...minute, ra: '5', rem: '0', reset: T(120) }, [120, 'reset', 60, 0, 120]],
   ['a distant reset with quota left', 429, { ...minute, rem: '5', reset: T(32_400) }, [...NONE, 60, 5, 32_400]],
-  ['a reset without remaining', 429, { date: NOON, reset: T(42) }, [42, 'reset', undefined, undefined, 42]],
+  ['a reset without remaining', 429, { date: NOON, ra: '1', reset: T(42) }, [42, 'reset', undefined, undefined, 42]],
   ['no headers', 429, {}, NONE],
   ['Retry-After', 503, { ra: '4' }, [4, 'retry_after']],
   ['a reset', 503, { ...minute, rem: '0', reset: T(20) }, [...NONE, 60, 0, 20]],
@@ -96,12 +99,13 @@ test.each<[string, number, Given, Expected]>([
   ['remaining above the limit', 200, { ...minute, rem: '99', reset: T(30) }, [...NONE, undefined, undefined, 30]],
   ['negative counts', 200, { limit: '-60', rem: '-1', reset: T(30), date: NOON }, [...RESET_ONLY, 30]],
   ['a limit of 0', 200, { ...minute, limit: '0', rem: '0', reset: T(30) }, [...NONE, undefined, 0, 30]],
-  ['a list of remaining counts', 200, { limit: '60', rem: '7, 9' }, [...NONE, 60]],
+  ['a list of remaining counts', 200, { limit: '9'.repeat(15), rem: '7, 9' }, [...NONE, 1e15 - 1]],
   ['fractions and signs in counts', 200, { limit: '60.5', rem: '+7' }, NONE],
   ['a reset in milliseconds', 200, { ...minute, rem: '10', reset: '1795262430000' }, [...NONE, 60, 10]],
   ['a reset in seconds from now', 200, { ...minute, rem: '10', reset: '30' }, [...NONE, 60, 10]],
   ['a reset as an HTTP date', 200, { date: NOON, reset: at('12:00:30') }, NONE],
-  ['a reset 90 s ago', 200, { ...minute, rem: '10', reset: T(-90) }, [...NONE, 60, 10]],
+  ['a reset 5 s ago', 200, { ...minute, rem: '60', reset: T(-5) }, [...NONE, 60, 60, 0]],
+  ['a reset 6 s ago', 200, { ...minute, rem: '10', reset: T(-6) }, [...NONE, 60, 10]],
   ['the latest reset', 200, { ...minute, rem: '1', reset: T(LONGEST) }, [...NONE, 60, 1, LONGEST]],
   ['a reset more than a month ahead', 200, { ...minute, rem: '1', reset: '1800000000' }, [...NONE, 60, 1]],
   ['a reset with a fraction', 200, { date: NOON, reset: `${T(30)}.5` }, [...RESET_ONLY, 30.5]],

@@ -65,10 +65,28 @@ test.each<[TransportErrorReason, head: HttpResponse | undefined, kind: string, h
   expect(error).toMatchObject({ kind, message: 'it␛ failed', hint, cause: failure });
 });
 
-test.each(['EAI_AGAIN', 'ENETUNREACH', 'ENETDOWN'])('after %s, the hint is to check the network connection', (code) => {
+const PROCESSED = 'check whether the request was processed before you retry';
+
+test.each([
+  ['POST', '/categories', 'creating "d␛g"', 'check whether the category exists before you retry'],
+  ['PUT', '/categories', 'PUT /categories', PROCESSED],
+  ['POST', '/pets\u001b', 'POST /pets␛', PROCESSED],
+])(
+  'after a lost response to %s %j, the outcome of %s is unknown, and the hint is to %s',
+  (method, path, what, hint) => {
+    const request = { method, path, body: '{"name":"d\\u001bg"}', isSafe: false };
+    const error = attemptError(request, new TransportError('reset', true, 'closed'), new AbortController().signal);
+    expect(error).toMatchObject({ message: `the outcome of ${what} is unknown: closed`, hint });
+  },
+);
+
+test.each([
+  ...['EAI_AGAIN', 'ENETUNREACH', 'ENETDOWN'].map((code) => [code, "check this machine's network connection"]),
+  ['ENOTFOUND', 'check the host name in the base URL'],
+])('after %s, the hint is to %s', (code, hint) => {
   const failure = new TransportError('connect', false, 'x', undefined, code);
   const error = attemptError(read, failure, new AbortController().signal);
-  expect(error).toMatchObject({ kind: 'network', hint: "check this machine's network connection" });
+  expect(error).toMatchObject({ kind: 'network', hint });
 });
 
 test("the error of a response has the service's code, message and status, with control characters escaped", () => {
@@ -83,6 +101,7 @@ const [SEVEN, EIGHT] = ['07', '08'].map((hour) => `Thu, 01 Jan 1970 ${hour}:00:0
 test.each<[status: number, body: string, headers: HttpResponse['headers'], message: string, hint: string | undefined]>([
   // GitHub's secondary limit, without and with a wait, the service itself, and two firewalls.
   [403, '{"message":"secondary rate limit"}', {}, 'rate limit', 'try again in a few minutes'],
+  [403, 'Too Many Requests', {}, 'rejected', 'try again in a few minutes'],
   [403, '{"message":"slow"}', { 'retry-after': '60' }, 'rejected the request (403): slow', 'try again in 1m'],
   [403, '{"message":"no"}', {}, 'rejected the request (403): no', "check the API key's plan and permissions"],
   [403, '<!DOCTYPE HTML>', {}, 'a firewall or proxy rejected the request (403)', 'try again in a few minutes'],

@@ -44,9 +44,12 @@ test('the backoff of a read doubles, up to ten seconds, and jitter only lengthen
 });
 
 test('the Retry-After of a 503 is never shortened, one beyond --max-wait ends the attempts, and a backoff is at most --max-wait', () => {
-  for (const random of [0, 0.5, 0.99]) {
-    expect(retryDelayMs({ isSafe: true }, response(503, 4000), attempts, random)).toBeGreaterThanOrEqual(4000);
-  }
+  const pauses = (random: number) =>
+    [0, 4000, 60_000].map((stated) => retryDelayMs({ isSafe: true }, response(503, stated), attempts, random));
+  expect([pauses(0), pauses(0.999999)]).toEqual([
+    [300, 4000, 60_000],
+    [375, 4400, 61_000],
+  ]);
   expect(retryDelayMs({ isSafe: true }, response(503, 120_000), attempts, 0)).toBe(120_000);
   expect(retryDelayMs({ isSafe: true }, response(503, 120_001), attempts, 0)).toBeUndefined();
   expect(retryDelayMs({ isSafe: true }, failure('connect', false), { ...attempts, maxWaitMs: 100 }, 0)).toBe(100);
