@@ -140,10 +140,23 @@ const preloading = (code: string): Run => ({
 
 test.concurrent('10 s after a signal, a command whose work never ends is terminated', async () => {
   const run = preloading(`
-    const set = setTimeout; globalThis.setTimeout = (work, ms) => set(work, ms === 10_000 ? 50 : ms);
+    const set = setTimeout; globalThis.setTimeout = (work, ms) => set(work, ms === 10_000 ? 50 : 1e6);
     process.stdout.write = () => process.stderr.write('begun'); setInterval(() => undefined, 1000);`);
   const outcome = await interrupted(run, '--help', 'SIGINT', written);
   expect(outcome).toEqual({ code: 130, signal: 'SIGINT', out: '', err: 'begun' });
+});
+
+test.concurrent.each([
+  ['SIGINT', 130, 'interrupted'],
+  ['SIGQUIT', 131, 'terminated'],
+  ['SIGTERM', 143, 'terminated'],
+  ['SIGHUP', 129, 'terminated'],
+] as const)('where a process cannot end by %s, it exits with code %i', async (signal, code, message) => {
+  const run = runFrom('the environment', silent);
+  const windows = "data:text/javascript,Object.defineProperty(process,'platform',{value:'win32'})";
+  run.env['NODE_OPTIONS'] = `--import=${windows}`;
+  const outcome = await interrupted(run, 'categories list', signal);
+  expect(outcome).toEqual({ code, out: '', err: `error: ${message}\n` });
 });
 
 // As after `disown`: the closed terminal sends no signal.

@@ -44,7 +44,7 @@ test.runIf(hasShell)('a pipe closed after the first line ends a list with exit c
 // A program whose stdout fails with this error.
 const failing = (code: string) =>
   place({
-    NODE_OPTIONS: `--import=data:text/javascript,process.stdout.write=(_,done)=>done(Object.assign(Error(),{code:'${code}'}))`,
+    NODE_OPTIONS: `--import=data:text/javascript,process.stdout._write=(_,e,done)=>done(Object.assign(Error(),{code:'${code}'}))`,
   });
 
 test('a list ends without an error if its pipe is closed with EOF, as on Windows', async () => {
@@ -60,6 +60,7 @@ const FULL = `error: cannot write the output (no space left on device); ${COUNTS
 test.each([
   ['EPIPE', 0, CLOSED],
   ['ENOSPC', 9, FULL],
+  ['EIO', 9, expect.stringMatching(`^error: cannot write the output \\(.*\\); ${COUNTS}\n`)],
 ])('an import whose stdout fails with %s prints its counts on stderr', async (error, code, err) => {
   const home = failing(error);
   writeFileSync(join(home.dir, 'rows.csv'), 'name\na\nb\n');
