@@ -15,16 +15,26 @@ test('rows are read from any iterable, and null is no description', async () => 
 });
 
 test('all invalid rows of a program are reported in one usage error', async () => {
-  const checking = checkRows([{ name: 'a' }, { nam: 'b' }, { name: 'a', description: 'x' }, null]);
+  const [a, c] = [{ name: 'a' }, { name: 'c', description: 'x' }];
+  const checking = checkRows([
+    a,
+    { nam: 'b' },
+    { ...a, description: 'x' },
+    null,
+    c,
+    { name: 'c' },
+    { ...a, description: '' },
+  ]);
   await expect(checking).rejects.toMatchObject({
     kind: 'usage',
-    message: expect.stringMatching(/^the input has 3 problems\n {2}row 2: /),
+    message: expect.stringMatching(/^the input has 4 problems\n {2}row 2: /),
     hint: 'correct the rows',
     details: {
       problems: [
         { row: 2, message: 'name is missing; unknown field "nam"' },
         { row: 3, message: '"a" has a different description in row 1' },
         { row: 4, message: 'expected an object with "name"' },
+        { row: 6, message: '"c" has a different description in row 5' },
       ],
     },
   });

@@ -15,6 +15,7 @@ test.each([
   ['503:101', 'invalid percentage "101" for faults'],
   ['503:', 'invalid percentage "" for faults'],
   ['503=1s', 'invalid value "503=1s" for faults'],
+  ['latency=', 'invalid duration "" for faults'],
   ['latency=soon', 'invalid duration "soon" for faults'],
   ['constructor', 'invalid value "constructor" for faults'],
 ])('the fault "%s" is parsed or rejected: %j', (text, expected) => {

@@ -74,7 +74,8 @@ test('a request without a valid key gets a 401 and is not counted', async () => 
   const response = await list({ key: null });
   expectError(response, 401, 'unauthorized', /; send Authorization: Bearer <API_KEY>$/);
   expect(response.headers['www-authenticate']).toBe('Bearer');
-  const { json, headers: counted } = await list();
+  // The scheme has no case (RFC 9110, section 11.1).
+  const { json, headers: counted } = await list({ headers: { authorization: `bearer  ${KEY}` } });
   expect([json, counted['x-ratelimit-remaining']]).toEqual([[], '59']);
 });
 
@@ -158,7 +159,7 @@ test('after a file system error, the sandbox responds 507 and names the error', 
   expect([status, JSON.parse(body.toString())]).toEqual([507, { code: 'storage_failed', message, status }]);
 });
 
-test('a create that garbage follows in the same segment is answered 201, and the garbage 400', async () => {
+test('a create that garbage follows in the same segment is answered 201, the garbage 400, and too long a header 431', async () => {
   const { port, list } = await startTestSandbox({ faults: ['latency=1ms'] });
   const socket = connect(port, '127.0.0.1');
   socket.write(`${rawRequest(port, 'POST', '{"name":"dog"}')}\u0000garbage\r\n\r\n`);
@@ -166,6 +167,8 @@ test('a create that garbage follows in the same segment is answered 201, and the
   expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 201', 'HTTP/1.1 400']);
   expect((await list()).json).toEqual([{ id: 1, name: 'dog' }]);
   expect(await sendRaw(port, 'garbage\r\n\r\n')).toBe('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+  const longHeader = `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`;
+  expect(await sendRaw(port, longHeader)).toMatch(/^HTTP\/1\.1 431 /);
 });
 
 // Other systems have only one loopback address.

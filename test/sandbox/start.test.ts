@@ -49,7 +49,7 @@ test.each([
   ['a seed below 0', { seed: -1 }, 'invalid number "-1" for seed'],
   ['an unknown plan', { plan: 'custom' }, 'invalid value "custom" for plan'],
   ['an empty key', { keys: [''] }, 'keys is empty'],
-  ['a key with a space', { keys: ['a b'] }, 'keys must be printable ASCII without spaces'],
+  ['a key with a space', { keys: ['a', 'a b'] }, 'keys must be printable ASCII without spaces'],
   ['keys that are a string', { keys: 'sandbox_alice_0001' }, 'keys must be an array of strings'],
   ['limits that are numbers', { limits: [60] }, 'limits must be an array of strings'],
   ['a seed above the largest', { seed: 2 ** 32 }, 'invalid number "4294967296" for seed'],
@@ -61,10 +61,11 @@ test.each([
   await expect(startSandbox(options as SandboxOptions)).rejects.toMatchObject(error);
 });
 
-test('a sandbox accepts the largest port and every seed, and counts a repeated key once', () => {
+test('a sandbox accepts the largest port and every seed, which is random by default, and counts a repeated key once', () => {
   const largest = readSettings({ port: 65_535, seed: 2 ** 32 - 1, keys: ['a', 'a', 'b'] }, String);
   expect(largest).toMatchObject({ port: 65_535, seed: 2 ** 32 - 1, keys: ['a', 'b'] });
   expect(readSettings({ seed: 0 }, String).seed).toBe(0);
+  expect(readSettings({}, String).seed).not.toBe(readSettings({}, String).seed);
 });
 
 test('startSandbox on a busy port is a usage error, and with an unusable data file a storage error that frees the port', async () => {

@@ -17,6 +17,8 @@ const SCHEME = 'must start with https://, or http:// for loopback';
 const HTTPS = 'must use https (http is allowed only for loopback)';
 
 test.each([
+  [undefined, 'is missing'],
+  [5, 'is not a string'],
   ['', 'is empty'],
   ['ftp://api.example/v1', SCHEME],
   ['https:///v1', 'has no host'],
@@ -24,14 +26,19 @@ test.each([
   ['http://127.0.0.1.evil.example/v1', HTTPS],
   ['http://[::ffff:10.0.0.1]/v1', HTTPS],
   // The error does not repeat the URL, which may contain a password.
-  ['https://ann:hunter2@api.example/v1', 'must not contain user info (NAME:PASSWORD@)'],
+  ...['ann:hunter2@', ':hunter2@', '@'].map((info): [string, string] => [
+    `https://${info}api.example/v1`,
+    'must not contain user info (NAME:PASSWORD@)',
+  ]),
   ['https://api.example/v1?x=1', 'must not contain a query or a fragment'],
   ['https://api.example/v1#', 'must not contain a query or a fragment'],
   ['https://api.example/v1 ', 'contains a space, a backslash or a control character'],
   ['https://api.ex\u202eample/v1', 'contains a space, a backslash or a control character'],
   ['https://api.example/xv1', 'must end in /v1'],
-  ['https://api.example//v1', 'contains an escaped dot, or an escaped or double slash, in its path'],
-  ['https://api.example/a%2fb/v1', 'contains an escaped dot, or an escaped or double slash, in its path'],
+  ...['/', '/a%2fb', '/a%5Cb', '/a%2Eb'].map((path): [string, string] => [
+    `https://api.example${path}/v1`,
+    'contains an escaped dot, or an escaped or double slash, in its path',
+  ]),
   ['https://%zz/v1', 'is not a valid URL'],
 ])('the base URL %j is rejected because it %s', (text, problem) => {
   const error = { kind: 'usage', message: `--url ${problem}`, hint: 'use the form https://HOST/v1' };
@@ -59,6 +66,8 @@ test(`a key of ${MAX_KEY_LENGTH} characters is valid, and a longer one is reject
 });
 
 test.each([
+  [undefined, 'is missing'],
+  [5, 'is not a string'],
   ['', 'is empty'],
   [' ', 'a space'],
   ['sekret\n', 'line break'],

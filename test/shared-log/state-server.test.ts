@@ -73,7 +73,8 @@ test.each([
   expect(error).toMatchObject({ kind, hint: expect.stringContaining(hint) });
 });
 
-test('a hint names the settings as the user knows them', () => {
+test('a hint names the settings as the user knows them, and a message an IPv6 address in brackets', () => {
+  expect(client(6379, { host: '::1' }).name).toBe('[::1]:6379');
   const { hint } = replyError(new Error('WRONGPASS'), 0);
   expect(hint?.(SETTINGS)).toBe('check statePassword and the user in stateUrl');
   expect(hint?.({ url: 'URL', password: 'PASSWORD' })).toBe('check PASSWORD and the user in URL');
@@ -89,13 +90,18 @@ test.each<[string, string, (socket: Socket) => unknown]>([
   expect([server.commands, server.connections()]).toEqual([['EVAL'], 1]);
 });
 
-withServer('a server runs scripts and rejects a missing password and an unknown database', async () => {
-  await using server = await RedisServer.start({ args: ['--requirepass', 'pässword'] });
-  const password = 'pässword';
-  expect(await ping(client(server.port, { password }))).toEqual(['pong', 'key', 'x']);
-  expect(await failure(client(server.port))).toBe('rejected: it requires a password');
-  expect(await failure(client(server.port, { password, database: 99 }))).toBe('rejected: it has no database 99');
-});
+withServer(
+  'a server runs scripts and rejects a missing password, an unknown user and an unknown database',
+  async () => {
+    await using server = await RedisServer.start({ args: ['--requirepass', 'pässword'] });
+    const password = 'pässword';
+    expect(await ping(client(server.port, { password }))).toEqual(['pong', 'key', 'x']);
+    expect(await failure(client(server.port))).toBe('rejected: it requires a password');
+    const unknownUser = client(server.port, { username: 'ann', password });
+    expect(await failure(unknownUser)).toBe('rejected: user name or password rejected');
+    expect(await failure(client(server.port, { password, database: 99 }))).toBe('rejected: it has no database 99');
+  },
+);
 
 test('the error of a server without TLS has a hint about the URL', async () => {
   const server = await scripted(() => undefined);

@@ -235,6 +235,8 @@ test.each<[string, object | RegExp]>([
   ['redis://u:secret@h/10000', /^invalid database number "10000" in X$/],
   ['redis://u:6379/secret@h', /^X (?!.*secret)/],
   ['redis://u:secret@h/0?a=1', /^X (?!.*secret)/],
+  ['redis://u:secret@h/0#a', /^X (?!.*secret)/],
+  ['redis:///0', /^X has no host$/],
   ['redis://%zz:secret@h', /^X (?!.*secret)/],
 ])('the state server address %s is parsed, or rejected without showing its password', (url, expected) => {
   const parse = (): unknown => parseStateUrl(url, undefined, { url: 'X', password: 'Y' });

@@ -8,9 +8,12 @@ test.each([
   ['crxate', 'create'],
   ['crxaxe', 'create'],
   ['crxxxe', undefined],
+  ['donk', 'Donkey'],
+  ['do', 'Dog'],
+  ['doog', 'Dog'],
   ['', undefined],
 ])('the word meant by "%s" is %s', (word, meant) => {
-  expect(closestMatch(word, ['list', 'create'])).toBe(meant);
+  expect(closestMatch(word, ['list', 'create', 'Donkey', 'Dog'])).toBe(meant);
 });
 
 test('an empty word means none, even of one known word', () => {

@@ -49,7 +49,7 @@ test('a duration is never shown shorter than it is, and longer by less than its 
 });
 
 test.each([
-  ['30', 30_000],
+  [' 30 ', 30_000],
   ['1.5m', 90_000],
   ['500ms', 500],
   ['1m30s', 90_000],
@@ -58,6 +58,7 @@ test.each([
   ['', undefined],
   ['-1s', undefined],
   ['1w', undefined],
+  ['999999999999d', undefined],
 ])('the duration "%s" is parsed to milliseconds, or is invalid', (text, ms) => {
   expect(parseDuration(text)).toBe(ms);
 });
