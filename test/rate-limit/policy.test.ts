@@ -105,8 +105,8 @@ the response to a request whose ticket has expired does not restore quota
   ${OPEN} left=3, 10 ok x left=50 reset=63000, 11 grants 3
 the response to a request whose ticket has expired opens a window that begins after the known one
   ${OPEN} left=0 reset=10000, 20000 ok x left=50 reset=70000, 20001 grants 50
-a response without headers reduces the remaining quota of the known window by one
-  ${OPEN} left=6, 1 take a, 2 bare a, 3 grants 5
+a response without headers reduces the remaining quota of the known window by one, but not below zero
+  ${OPEN} left=6, 1 take a b c, 2 bare a, 2 has window.remaining=5, 3 ok b left=0, 4 bare c, 4 has window.remaining=0
 a successful probe without headers after the end of a window drops the window
   ${OPEN}, 61001 take a, 61100 bare a, 61100 has window=none
 a failed probe without headers after the end of a window keeps the window
@@ -117,6 +117,8 @@ a request waits for a response that may show that a lost request did not count
   ${OPEN} left=3, 1 take a b c, 2 lost a, 3 ok b left=1, 4 is pending, 5 lost c, 6 is window 61000
 the response to a request whose ticket has expired does not show whether a lost request has counted
   ${OPEN} left=5, 1 take a, 5 lost a, 10 ok x left=4, 11 grants 3
+a response does not show whether requests have counted that were lost when its request was sent
+  ${OPEN} left=4, 1 take a b, 5 lost a, 5 take c, 5 ok c left=3, 5 lost b, 6 has lost.length=2
 an overdue request that a later response includes does not count again after its timeout
   ${OPEN} left=3, 1 take slow, 6000 take a, 6010 ok a left=1, 30000 lost slow, 30010 grants 1
 after 5 s, a request in flight counts as a request without a response
@@ -142,8 +144,8 @@ a server error does not reset the count of consecutive refusals
   1005 has block.refusals=2
 server errors do not raise the number of requests in flight
   ${BARE}, 1 take a b, 2 bare a b status=502, 3 take c d, 4 bare c d status=502, 5 grants 2
-the minute window is not remembered as the daily window
-  ${OPEN}, 0 has daily=none
+a window of an hour is not remembered as the daily window
+  ${OPEN} reset=3600000, 0 has daily=none
 \`quota --clear\` removes blocks and windows and keeps requests in flight
   0 take a, 0 429 a, 5000 take b, 5001 forget, 5002 is pending, 5002 has block=none needsProbe=true
 a backoff is the reason of a block that is longer than the stated wait
