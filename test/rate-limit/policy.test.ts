@@ -149,7 +149,8 @@ a window of an hour is not remembered as the daily window
 \`quota --clear\` removes blocks and windows and keeps requests in flight
   0 take a, 0 429 a, 5000 take b, 5001 forget, 5002 is pending, 5002 has block=none needsProbe=true
 a backoff is the reason of a block that is longer than the stated wait
-  0 take a, 0 429 a wait=500, 0 is blocked 1000, 0 has block.reason=backoff
+  0 take a, 0 429 a wait=500, 0 is blocked 1000, 0 has block.reason=backoff, 1000 take b, 1000 429 b wait=2000,
+  1000 is blocked 3000, 1000 has block.reason=retry_after
 a record from the past has the time of the record before it
   0 take a, 100 ok a, 50 take b, 50 has time=${START + 100}
 a ticket whose record a server has twice is one ticket
