@@ -55,7 +55,7 @@ const doctorAction: Action<object, readonly Check[]> = {
       const first = failed[0]?.failure;
       const names = failed.map(({ label }) => label).join(', ');
       const message = `${failed.length} of ${checks.length} checks failed: ${names}`;
-      return first && new PetstoreError(first.kind, message, { retryAt: first.retryAt });
+      return first && new PetstoreError(first.kind, message);
     },
     json: (checks) => checks.map(({ failure: _, ...result }) => result),
     text: () => [],
