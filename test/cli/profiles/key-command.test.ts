@@ -66,6 +66,7 @@ const TOO_LONG = /^key command `\S*` failed \(it printed more than 1 MiB\)$/;
 
 test.each([
   ['exits with code 7', script('process.exit(7)'), /^key command `[^` ]*node[^` ]*` failed \(exit code 7\)$/, CORRECT],
+  ['is killed', script('process.kill(process.pid, "SIGKILL")'), /failed \(exit code (?:SIGKILL|1)\)$/, CORRECT],
   ['does not exist', 'no-such-program -t abc', /^key command `no-such-program` failed \(command not found\)$/, CORRECT],
   ['cannot be started', `${import.meta.filename}/x`, NOT_STARTED, CORRECT],
   ['prints no key', script(''), /^key command `\S*` printed nothing$/, CORRECT],
