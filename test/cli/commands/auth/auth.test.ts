@@ -76,8 +76,14 @@ test.each([
 test('auth login replaces the key and keeps the saved URL, unless --url is given', async () => {
   await login(GOOD_KEY);
   expect(await petstore('auth login', GOOD_KEY)).toMatchObject({ code: 0 });
-  expect(await login('other', ' --no-verify --url https://b.example/v1/')).toMatchObject({ code: 0 });
-  expect(saved()).toEqual({ url: 'https://b.example/v1', key: 'other', origin: 'https://b.example' });
+  const out = expect.stringContaining(
+    'Saved key …ther for profile "production" (https://b.example/v1), not verified\n',
+  );
+  expect(await login('other-key-0123-ther', ' --no-verify --url https://b.example/v1/')).toMatchObject({
+    code: 0,
+    out,
+  });
+  expect(saved()).toEqual({ url: 'https://b.example/v1', key: 'other-key-0123-ther', origin: 'https://b.example' });
 });
 
 test('auth login takes the URL from the environment unless -p is given, and warns about a key in the environment', async () => {
@@ -176,7 +182,7 @@ test('auth status shows each profile with its URL, its masked key and whether it
     expect.objectContaining({ profile: 'staging', active: false, url: null, key: null, problem: expect.any(String) }),
     { profile: 'sandbox', active: false, url: null, urlSource: 'sandbox', key: null, keySource: 'sandbox' },
   ]);
-  const { out } = await petstore('auth status');
+  const { out } = await petstore('auth list');
   expect(out).toMatch(/^\* production +http:\S+ +…6789$/m);
   expect(out).toMatch(/^ {2}sandbox +built in +built in$/m);
   expect(service.requests).toHaveLength(1);
