@@ -14,6 +14,8 @@ const KEY = 'sk_secret_0123456789abcdef';
 const RAW = Buffer.from('\ufeff{"id":9007199254740993, "name":"dog\u001b"}\n\n');
 const LATIN1 = join(tempDir(), 'latin1.json');
 writeFileSync(LATIN1, Buffer.from('"d\u00f6g"', 'latin1'));
+const VALID = join(tempDir(), 'valid.json');
+writeFileSync(VALID, '{}');
 const responses: Readonly<Record<string, FakeResponse>> = {
   '/v1/raw': { body: RAW },
   '/v1/json': { body: '{"id":9007199254740993,"n":1.50}' },
@@ -94,6 +96,7 @@ test.each([
   ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON\nhint: use --input FILE to'],
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'cannot have a body\nhint: remove --data, or use POST'],
   ['a body that is not UTF-8', ['POST', '/x', '--input', LATIN1], 'the body from --input is not valid JSON'],
+  ['a file for GET', ['GET', '/x', '--input', VALID], 'cannot have a body\nhint: remove --input, or use POST'],
   ['a directory as input', ['POST', '/x', '--input', '/'], '"/" is a directory'],
   ['a terminal as input', ['POST', '/x', '--input', '-'], 'hint: pass a file, or pipe data to stdin'],
 ])('`api` with %s is a usage error, and nothing is sent', async (_what, args, words) => {

@@ -127,6 +127,13 @@ test('the exit code of doctor is that of the first failed check', async () => {
   expect([code, err]).toEqual([9, expect.stringContaining('2 of 12 checks failed: State server, Profile"')]);
 });
 
+test('doctor with a response that is cut off fails the check of the service, not of the connection', async () => {
+  const { env } = await serving(() => (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n['));
+  const { code, of } = await doctor(env);
+  expect([code, of('connection')?.status, of('service')?.status]).toEqual([6, 'ok', 'failed']);
+  expect(of('clock')?.detail).toBe('not checked: no response');
+});
+
 test('doctor without a key sends nothing', async () => {
   const { url, requests } = await serving(() => LISTED);
   const { code, of } = await doctor({ PETSTORE_BASE_URL: url });
