@@ -4,7 +4,7 @@ import type { ErrorKind } from '../errors.ts';
 /** By kind of error; `retry` says whether a script may run the command again. */
 export const EXIT_CODES = {
   internal: { code: 1, meaning: 'a bug in petstore', retry: 'report it' },
-  usage: { code: 2, meaning: 'wrong usage or invalid input; nothing was sent', retry: 'after correcting it' },
+  usage: { code: 2, meaning: 'wrong usage or invalid input; nothing was changed', retry: 'after correcting it' },
   auth: { code: 3, meaning: 'no API key, or the service rejected it (401)', retry: 'after logging in' },
   rejected: {
     code: 4,
@@ -25,7 +25,7 @@ export const EXIT_CODES = {
   unknown_outcome: {
     code: 8,
     meaning: 'a create or other change was sent, but no valid response was received; it may have succeeded',
-    retry: 'after `petstore categories list`',
+    retry: 'import: follow `error.hint`; otherwise after `petstore categories list`',
   },
   storage: { code: 9, meaning: 'storage error: local files or the state server', retry: 'after fixing it' },
   interrupted: {
