@@ -331,13 +331,7 @@ test.each<[string, string | undefined]>([
   expect(repeatedNamesWarning(rows)).toBe(warning);
 });
 
-test.each<[string[], string | undefined]>([
-  [[], undefined],
-  [['cat'], '1 existing category has a different description and cannot be updated: "cat"'],
-  [
-    ['cat', 'dog', 'cow', 'elk'],
-    '4 existing categories have a different description and cannot be updated: "cat", "dog", "cow", and 1 more',
-  ],
-])('the warning about the different descriptions of %j names at most three categories', (names, warning) => {
-  expect(differingDescriptionsWarning(names)).toBe(warning);
+test('the warning about different descriptions names at most three categories', () => {
+  const warning = '4 existing categories have a different description and cannot be updated: ';
+  expect(differingDescriptionsWarning(['cat', 'dog', 'cow', 'elk'])).toBe(`${warning}"cat", "dog", "cow", and 1 more`);
 });
