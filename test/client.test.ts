@@ -10,6 +10,7 @@ import { errorOf, openClient } from './support/client.ts';
 import type { FakeResponse, HttpFake } from './support/http-fake.ts';
 import { errorResponse, quotaHeaders } from './support/http-fake.ts';
 import { until } from './support/processes.ts';
+import { scriptedRedis } from './support/scripted-redis.ts';
 import { tempDir } from './support/temp-dir.ts';
 import { inProcess, serving } from './support/world.ts';
 
@@ -326,6 +327,15 @@ test('an exception in onWarning is one of the program, and the create that cause
   };
   expect(await open({ baseUrl: url, onWarning }).categories.create({ name: 'dog' })).toEqual({ id: 1, name: 'Dog' });
   expect((await caught)[0]).toBe(thrown);
+});
+
+test('statePassword is sent to the state server, and the error names it if the server rejects it', async () => {
+  const server = await scriptedRedis((_command, socket) => socket.write('-WRONGPASS\r\n'));
+  onTestFinished(server.close);
+  const { list } = open({ stateUrl: `redis://127.0.0.1:${server.port}`, statePassword: 'x' }).categories;
+  const hint = 'check statePassword and the user in stateUrl';
+  expect(await errorOf(list())).toMatchObject({ kind: 'usage', hint });
+  expect(server.commands).toEqual(['AUTH']);
 });
 
 test('an empty stateUrl counts as none', async () => {
