@@ -124,6 +124,8 @@ test.each([
     const included = await api(method, path, '--include');
     expect(included.out).toMatch(/^HTTP\/1\.1 \d+\r\n[\s\S]*\r\n\r\n/);
     expect(included.out.endsWith(out)).toBe(true);
+    const document = JSON.parse((await api(method, path, '--include', '--json')).out);
+    expect(document).toMatchObject({ status: expect.any(Number), headers: expect.any(Object) });
   },
 );
 

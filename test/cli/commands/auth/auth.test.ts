@@ -86,6 +86,12 @@ test('auth login replaces the key and keeps the saved URL, unless --url is given
   expect(saved()).toEqual({ url: 'https://b.example/v1', key: 'other-key-0123-ther', origin: 'https://b.example' });
 });
 
+test('auth login without a name is for the active profile', async () => {
+  await petstore('auth switch staging');
+  expect((await petstore('auth login', GOOD_KEY)).err).toContain('profile "staging" has no base URL');
+  expect((await login(GOOD_KEY)).out).toContain('for profile "staging"');
+});
+
 test('auth login takes the URL from the environment unless -p is given, and warns about a key in the environment', async () => {
   const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'other' };
   expect(await petstore('auth login -p farm', GOOD_KEY, env)).toMatchObject({ code: 3, out: '' });
