@@ -171,7 +171,9 @@ test.each<[string, FakeResponse, string, string]>([
 test('a client that is closed waits for calls in progress, and rejects later calls as usage errors', async () => {
   const client = open(await sandboxOf());
   const listed = client.categories.list();
+  const missing = errorOf(client.categories.get('dog'));
   await client.close();
+  expect((await missing).code).toBe('not_found');
   expect(await Promise.race([listed, 'in progress'])).toEqual([]);
   await client[Symbol.asyncDispose]();
   const closed = { kind: 'usage', message: 'the client is closed' };
