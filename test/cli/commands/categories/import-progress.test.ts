@@ -72,8 +72,8 @@ const largest = { ...ended, total: 299_999, limit: 1000 };
 const soon = { ...ended, nextRequestAt: START + 61_050, isWaiting: true } as const;
 
 test.each<[string, string, number, Shown, number]>([
-  ['fits 80 columns', '118 of 900 · 13m left · quota 2 of 60', 118, minute, ROOM_80],
-  ['has no quota at 40 columns', '118 of 900 · 13m left', 118, minute, ROOM_40],
+  ['fits 37 cells', '118 of 900 · 13m left · quota 2 of 60', 118, minute, 37],
+  ['has no quota in 36 cells', '118 of 900 · 13m left', 118, minute, 36],
   ['keeps the time left at 40 columns', '199,999 of 299,999 · 1h 40m left', 199_999, largest, ROOM_40],
   ['omits the quota during a wait', '118 of 900 · 14m left', 118, { ...ended, isWaiting: true }, ROOM_80],
   ['counts unknown rows', '890 of 900 · 1m left · quota 2 of 60 · 3 unconfirmed', 890, toLookUp, ROOM_80],
