@@ -109,6 +109,8 @@ test('auth logout removes the key and keeps the URL, and a second logout reports
     expect(run).toMatchObject({ code: 0, out: `${done} profile "production"\n` });
     expect(saved()).toEqual({ url: service.url });
   }
+  // The active profile has no key any more, so a login activates its own.
+  expect((await login(GOOD_KEY, ' farm')).out).toContain('Profile "farm" is now active\n');
 });
 
 test('auth logout warns about PETSTORE_API_KEY_COMMAND, unless -p is given', async () => {
@@ -117,6 +119,7 @@ test('auth logout warns about PETSTORE_API_KEY_COMMAND, unless -p is given', asy
   const message = 'PETSTORE_API_KEY_COMMAND is still set and overrides saved keys';
   expect(JSON.parse(err)).toEqual({ warning: { message } });
   expect(JSON.parse(out)).toEqual({ profile: 'production', removed: false, deleted: false, activated: null });
+  expect((await petstore('auth logout --delete', '', env)).err).toBe(`warning: ${message}\n`);
   expect((await petstore('auth logout -p production', '', env)).err).toBe('');
 });
 
