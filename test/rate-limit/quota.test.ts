@@ -37,8 +37,8 @@ test('after a reset, the remaining quota is unknown', () => {
 });
 
 test('the daily window is shown next to the minute window, or alone if no other window is known', () => {
-  const day = `0 take a, 0 ok a limit=1000 left=500 reset=${9 * HOUR}`;
+  const day = [500, 499].map((left) => `0 take a, 0 ok a limit=1000 left=${left} reset=${9 * HOUR}`).join(', ');
   expect(quotaOf(play(day), START + 1)).toMatchObject({ limit: 1000, dailyLimit: null });
   const state = { ...play(day), window: play('0 take a, 0 ok a').window };
-  expect(quotaOf(state, START + 1)).toMatchObject({ limit: 60, dailyLimit: { limit: 1000 } });
+  expect(quotaOf(state, START + 1)).toMatchObject({ limit: 60, dailyLimit: { limit: 1000, remaining: 499 } });
 });
