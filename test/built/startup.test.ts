@@ -44,6 +44,7 @@ test('the built program contains a marker of each package', () => {
 test.each([
   ['petstore.js --version', []],
   ['petstore.js completion bash', []],
+  ['petstore.js completion bash --help', ['commander']],
   ['petstore.js --help', ['commander']],
   ['petstore.js categories list --json', ['commander', 'undici', 'conf']],
   ['client.mjs', []],

@@ -108,6 +108,7 @@ test.each<[status: number, body: string, headers: HttpResponse['headers'], messa
   [403, '', { 'content-type': 'text/html' }, 'a firewall or proxy rejected the request', 'try again in a few minutes'],
   [503, '', { 'retry-after': EIGHT, date: SEVEN }, 'server error', 'try again in 1h'],
   [503, '', {}, 'server error', 'try again later'],
+  [501, '', {}, 'the service does not implement this operation (501)', undefined],
   [304, '', {}, 'invalid response: unexpected status 304', undefined],
   [204, '', {}, 'invalid response: unexpected status 204', 'check the base URL'],
   [404, '', {}, 'rejected', 'check the base URL'],
@@ -130,9 +131,12 @@ test.each([
   expect(responseError(create, response(status, '', { 'retry-after': '5' }))).toMatchObject({ hint });
 });
 
-test('the error about a redirect names its target, with control characters escaped', () => {
-  const error = responseError(read, response(301, '', { location: 'https://other.example/v1\u001b[2J' }));
-  expect(error.message).toContain('https://other.example/v1␛[2J;');
+test('the error about a redirect names its target, shortened and with control characters escaped', () => {
+  const error = responseError(
+    read,
+    response(301, '', { location: `https://other.example/v1\u001b[2J${'x'.repeat(400)}` }),
+  );
+  expect(error.message).toMatch(/to https:\/\/other\.example\/v1␛\[2Jx{250,299};/);
 });
 
 test('the valid members of an Error body are decoded, and a long message is truncated', () => {
