@@ -129,9 +129,9 @@ test('a 503 to a create delays the next create, and a 503 to a read delays only 
   expect((await sender.send(CREATE)).status).toBe(503);
   expect((await sender.send(CREATE)).status).toBe(201);
   expect(gaps()).toEqual([1010]);
-  const read = scripted([{ status: 503 }, { status: 200 }]);
+  const read = scripted([{ status: 503, headers: { 'retry-after': '4' } }, { status: 200 }]);
   expect((await read.sender.send(LIST)).status).toBe(200);
-  expect(read.gaps()).toEqual([310]);
+  expect(read.gaps()).toEqual([4010]);
 });
 
 test('with an exhausted quota, a request waits for the reset if the wait is at most --max-wait, and otherwise fails', async () => {
