@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { run } from '../../src/cli/program.ts';
 import { createClient } from '../../src/client.ts';
 import { systemClock } from '../../src/clock.ts';
 import { needs } from '../support/capabilities.ts';
@@ -11,7 +12,7 @@ import { place, until } from '../support/processes.ts';
 import { petstore } from '../support/program.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { inProcess } from '../support/world.ts';
+import { inProcess, serving, world } from '../support/world.ts';
 
 const withServer = needs('redis');
 
@@ -97,6 +98,26 @@ withServer('a client that is closed while a list gets its 429 tells the other ma
   expect(warnings).toEqual([expect.stringContaining('retrying for up to 5s')]);
   expect(limited.requests).toHaveLength(1);
   limited.close();
+});
+
+withServer('a command tells the other machines of its response before it ends', async () => {
+  await using server = await RedisServer.start();
+  const service = await serving(async () => {
+    // The record can only be written once the server runs again.
+    await server.kill();
+    return { status: 201, body: { id: 1, name: 'dog' }, headers: quotaHeaders(41) };
+  });
+  // The command retries for 5 s of its own clock, which stands still.
+  const stopped = vi.spyOn(systemClock, 'monotonic').mockReturnValue(0);
+  onTestFinished(() => stopped.mockRestore());
+  const env = machine(server.url, service.env);
+  const context = world(CREATE, { env });
+  const ended = run(context);
+  await until(() => context.stderr.text().includes('retrying for up to 5s'));
+  await server.start();
+  expect(await ended).toBe(0);
+  const { out } = await inProcess(['quota', '--json'], { env });
+  expect(JSON.parse(out)).toMatchObject({ remaining: 41 });
 });
 
 test('with an unavailable state server, an import exits with code 9 and sends nothing, and the sandbox is not affected', async () => {

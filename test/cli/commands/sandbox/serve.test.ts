@@ -107,7 +107,8 @@ test('`sandbox --reset-only` empties the data without a server, and a running se
   const { url } = await serve(['--key', 'sandbox_alice_0001'], { dir });
   const data = join(dir, 'state', 'sandbox', 'categories');
   const out = `Deleted all categories and rate-limit windows in "${data}"\n`;
-  expect(await inProcess(['sandbox', '--reset-only'], { dir })).toEqual({ code: 0, out, err: '' });
+  const { port } = new URL(url);
+  expect(await inProcess(['sandbox', '--reset-only', '--port', port], { dir })).toEqual({ code: 0, out, err: '' });
   expect(await (await get(url, 'sandbox_alice_0001')).text()).toBe('[]');
   expect((await inProcess(create, { dir })).out).toBe('Created category "dog" (id 2)\n');
   const empty = { code: 2, out: '', err: 'error: --data must be a path\n' };
