@@ -95,6 +95,9 @@ withServer('a client that is closed while a list gets its 429 tells the other ma
   await expect(two.categories.list()).rejects.toMatchObject({ kind: 'rate_limited', status: undefined });
   expect(two.quota().blocked).toMatchObject({ reason: 'retry_after' });
   await two.close();
+  // An open connection would keep a program running.
+  const clients = () => server.command('INFO', 'clients');
+  await vi.waitFor(async () => expect(await clients()).toContain('connected_clients:1\r'), 30_000);
   expect(warnings).toEqual([expect.stringContaining('retrying for up to 5s')]);
   expect(limited.requests).toHaveLength(1);
   limited.close();
