@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Client, ClientOptions, Wait } from '../src/client.ts';
 import { createClient, PetstoreError } from '../src/client.ts';
+import { systemClock } from '../src/clock.ts';
 import { startSandbox } from '../src/sandbox/start.ts';
 import { errorOf, openClient } from './support/client.ts';
 import type { FakeResponse, HttpFake } from './support/http-fake.ts';
@@ -237,6 +238,15 @@ test('onWait is called for a wait for the rate limit, which an abort ends, and f
   const fake = await serving(() => (fake.requests.length === 1 ? { status: 503 } : { body: [] }));
   expect(await open({ baseUrl: fake.url, onWait }).categories.list()).toEqual([]);
   expect(waits.at(-1)).toEqual({ until: expect.any(Number), reason: 'backoff' });
+});
+
+test('by default, the client library retries a read four times', async () => {
+  const slept = vi.spyOn(systemClock, 'sleep').mockResolvedValue();
+  onTestFinished(() => slept.mockRestore());
+  const fake = await serving(() => ({ status: 503 }));
+  const { list } = open({ baseUrl: fake.url }).categories;
+  expect(await errorOf(list())).toMatchObject({ kind: 'service', status: 503 });
+  expect(fake.requests).toHaveLength(5);
 });
 
 test('onWarning receives the warnings of the command line, without the key', async () => {
