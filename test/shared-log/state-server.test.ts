@@ -73,6 +73,15 @@ test.each([
   expect(error).toMatchObject({ kind, hint: expect.stringContaining(hint) });
 });
 
+test('a permission that is revoked after the first reply is an error of storage, since requests may have been sent', async () => {
+  const replies = ['+OK', '-NOPERM'];
+  const server = await scripted((_command, socket) => socket.write(`${replies.shift()}\r\n`));
+  const state = client(server.port);
+  expect(await ping(state)).toBe('OK');
+  const error: unknown = await ping(state).catch((thrown: unknown) => state.toPetstoreError(thrown));
+  expect(error).toMatchObject({ kind: 'storage', message: expect.stringContaining('permission denied') });
+});
+
 test('a hint names the settings as the user knows them, and a message an IPv6 address in brackets', () => {
   expect(client(6379, { host: '::1' }).name).toBe('[::1]:6379');
   const { hint } = replyError(new Error('WRONGPASS'), 0);
