@@ -65,12 +65,12 @@ function waitOf(status: number, retryAfter: number | undefined, { remaining, res
 
 // More left than the limit is a contradiction, so both are ignored.
 function counts({ headers }: ResponseHead): Pick<Quota, 'limit' | 'remaining'> {
-  const limit = count(headers['x-ratelimit-limit']) || undefined;
-  const remaining = count(headers['x-ratelimit-remaining']);
+  const limit = parseCount(headers['x-ratelimit-limit']) || undefined;
+  const remaining = parseCount(headers['x-ratelimit-remaining']);
   return (remaining ?? 0) > (limit ?? Number.POSITIVE_INFINITY) ? {} : { limit, remaining };
 }
 
-function count(text = ''): number | undefined {
+function parseCount(text = ''): number | undefined {
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 

@@ -38,7 +38,7 @@ export function attemptError(request: HttpRequest, failure: TransportError, sign
   const message = escapeControls(failure.message);
   if (isUnknown) {
     const status = head?.status;
-    const processed = reason === 'timeout' || statusTraits(status ?? 0).slow ? 'late' : 'perhaps';
+    const processed = reason === 'timeout' || statusTraits(status ?? 0).isSlow ? 'late' : 'perhaps';
     return unknownOutcomeError(request, message, { processed, status, cause: failure });
   }
   const isInvalid = reason === 'protocol' || reason === 'too-large';

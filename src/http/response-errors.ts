@@ -58,14 +58,14 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
     return new PetstoreError('auth', message, { ...details, hint: 'use a valid API key' });
   }
   if (status >= 300 && status < 400) return redirectError(request, response);
-  const { ambiguous, slow } = statusTraits(status);
+  const { isAmbiguous, isSlow } = statusTraits(status);
   // The service may have processed the request before the error, and an unexpected 2xx does not confirm that it did.
-  if (!request.isSafe && ambiguous) {
-    const processed = slow ? 'late' : 'perhaps';
+  if (!request.isSafe && isAmbiguous) {
+    const processed = isSlow ? 'late' : 'perhaps';
     return unknownOutcomeError(request, `the service returned ${status}${detail}`, { ...details, processed });
   }
   if (status >= 400 && status < 500) {
-    const who = isFirewall(response) ? 'a firewall or proxy' : 'the service';
+    const who = isFromFirewall(response) ? 'a firewall or proxy' : 'the service';
     const message = `${who} ${status === 408 ? 'timed out' : 'rejected the request'} (${status})${detail}`;
     return new PetstoreError('rejected', message, { ...details, ...rejectionHint(request, response) });
   }
@@ -94,21 +94,21 @@ function rejectionHint(request: HttpRequest, response: HttpResponse): Hint | und
   if (nameToCreate(request) !== undefined) {
     if (status === 409) return { hint: 'use another name' };
     if (status === 413) return { hint: 'shorten the name or description' };
-    if (statusTraits(status).rowSpecific) return { hint: 'correct the values and try again' };
+    if (statusTraits(status).isRowSpecific) return { hint: 'correct the values and try again' };
   }
   // A 403 may be a rate limit, too.
   const wait = statedWait(response);
   if (wait) return { hint: `try again ${wait}` };
   if (status === 408) return { hint: 'try again later' };
   if (status === 403) {
-    const passes = isFirewall(response) || /rate.?limit|too many requests/i.test(Buffer.from(body).toString());
+    const passes = isFromFirewall(response) || /rate.?limit|too many requests/i.test(Buffer.from(body).toString());
     return { hint: passes ? 'try again in a few minutes' : "check the API key's plan and permissions" };
   }
   return undefined;
 }
 
 // Firewalls such as mod_evasive respond with an HTML page.
-function isFirewall({ status, headers, body }: HttpResponse): boolean {
+function isFromFirewall({ status, headers, body }: HttpResponse): boolean {
   return status === 403 && (/html/.test(headers['content-type'] ?? '') || body[0] === 0x3c);
 }
 

@@ -6,30 +6,30 @@ interface StatusTraits {
   /** A read is retried. */
   readonly retry?: true;
   /** A create may have been processed. */
-  readonly ambiguous?: true;
+  readonly isAmbiguous?: true;
   /** A create may still be processed after the response. */
-  readonly slow?: true;
+  readonly isSlow?: true;
   /** The values of this request were rejected; others may be accepted. */
-  readonly rowSpecific?: true;
+  readonly isRowSpecific?: true;
 }
 
 // Follows docs/service.md and RFC 9110, 9.2.2.
 const STATUSES: Readonly<Record<number, StatusTraits>> = {
-  202: { ambiguous: true, slow: true },
-  400: { rowSpecific: true },
-  408: { retry: true, ambiguous: true, slow: true },
-  409: { rowSpecific: true },
-  413: { rowSpecific: true },
-  422: { rowSpecific: true },
-  500: { retry: true, ambiguous: true },
-  502: { retry: true, ambiguous: true },
-  503: { retry: true, ambiguous: true },
-  504: { retry: true, ambiguous: true, slow: true },
+  202: { isAmbiguous: true, isSlow: true },
+  400: { isRowSpecific: true },
+  408: { retry: true, isAmbiguous: true, isSlow: true },
+  409: { isRowSpecific: true },
+  413: { isRowSpecific: true },
+  422: { isRowSpecific: true },
+  500: { retry: true, isAmbiguous: true },
+  502: { retry: true, isAmbiguous: true },
+  503: { retry: true, isAmbiguous: true },
+  504: { retry: true, isAmbiguous: true, isSlow: true },
 };
 
 /** Returns the traits of a status; an unknown one is ambiguous unless it is a redirect or a rejection. */
 export function statusTraits(status: number): StatusTraits {
-  return STATUSES[status] ?? (status >= 500 || status < 300 ? { ambiguous: true } : {});
+  return STATUSES[status] ?? (status >= 500 || status < 300 ? { isAmbiguous: true } : {});
 }
 
 /** Whether a response is a refusal (docs/rate-limits.md). */

@@ -1,5 +1,5 @@
 // The queue for tickets in one process: the first in line asks the ledger, and the others wait behind it.
-import type { Denied } from '../rate-limit/admission.ts';
+import type { Denial } from '../rate-limit/admission.ts';
 import { rateLimitedError } from './response-errors.ts';
 import type { HttpClientOptions, HttpResponse, HttpWait } from './types.ts';
 
@@ -99,7 +99,7 @@ class TicketWait {
   }
 
   /** Sleeps until a block or window ends, or for part of that time. */
-  async until({ until, reason }: Extract<Denied, { until: number }>): Promise<void> {
+  async until({ until, reason }: Extract<Denial, { until: number }>): Promise<void> {
     const { clock, limits } = this.#options;
     const now = clock.now();
     if (until - now > limits.maxWaitMs) throw rateLimitedError(reason, until, now, limits, this.#request.refusal);

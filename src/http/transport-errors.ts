@@ -3,15 +3,15 @@ import { certificateProblem, systemErrorText } from '../errors.ts';
 import type { ResponseHead, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
-type Problem = readonly [reason: TransportErrorReason, message: string];
+type TransportProblem = readonly [reason: TransportErrorReason, message: string];
 
-const NOT_HTTP: Problem = ['protocol', 'the service sent an invalid HTTP response'];
+const NOT_HTTP: TransportProblem = ['protocol', 'the service sent an invalid HTTP response'];
 
-const UNRESOLVED: Problem = ['connect', 'host not found'];
-const TIMED_OUT: Problem = ['connect', 'the connection timed out'];
-const CLOSED: Problem = ['reset', 'the connection closed before the response was complete'];
+const UNRESOLVED: TransportProblem = ['connect', 'host not found'];
+const TIMED_OUT: TransportProblem = ['connect', 'the connection timed out'];
+const CLOSED: TransportProblem = ['reset', 'the connection closed before the response was complete'];
 
-const PROBLEMS: Readonly<Record<string, Problem>> = {
+const PROBLEMS: Readonly<Record<string, TransportProblem>> = {
   ENOTFOUND: UNRESOLVED,
   EAI_AGAIN: ['connect', 'name resolution is unavailable'],
   EAI_FAIL: UNRESOLVED,
@@ -52,7 +52,7 @@ function isCutOff(error: Error, head: ResponseHead | undefined): boolean {
   return codeOf(error) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || error.message.includes('(Invalid EOF state)');
 }
 
-function problemOf(error: Error, requestSent: boolean): Problem {
+function problemOf(error: Error, requestSent: boolean): TransportProblem {
   const code = codeOf(error) ?? '';
   // undici's parser errors are recognized by their class name: not all of them have a code.
   if (error.name === 'HTTPParserError' || code.startsWith('HPE_')) return NOT_HTTP;

@@ -28,7 +28,7 @@ export function classifyError(error: unknown): {
   if (processed !== 'no')
     return { outcome: processed === 'late' ? 'slow' : 'lost', isFatal: kind !== 'unknown_outcome' };
   // Other rejections, such as a 403 from a firewall, concern every row.
-  if (kind === 'rejected') return { outcome: 'rejected', isFatal: !statusTraits(status).rowSpecific };
+  if (kind === 'rejected') return { outcome: 'rejected', isFatal: !statusTraits(status).isRowSpecific };
   return { outcome: 'unsent', isFatal: true };
 }
 

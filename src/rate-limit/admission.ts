@@ -3,15 +3,15 @@ import type { KeyState, Window } from './key-state.ts';
 import { activeBlock, ticketOf } from './key-state.ts';
 import { windowEnd } from './window.ts';
 
-export type Admission = { readonly granted: true; readonly probe: boolean } | Denied;
-export type Denied =
+export type Admission = { readonly granted: true; readonly probe: boolean } | Denial;
+export type Denial =
   | { readonly granted: false; readonly reason: 'blocked' | 'window'; readonly until: number }
   /** A response to a request in flight must arrive first. */
   | { readonly granted: false; readonly reason: 'pending' };
 
 const GRANTED: Admission = { granted: true, probe: false };
 const PROBE: Admission = { granted: true, probe: true };
-export const PENDING: Denied = { granted: false, reason: 'pending' };
+export const PENDING: Denial = { granted: false, reason: 'pending' };
 
 /** Whether one more request may be sent now. Changes nothing. */
 export function admit(state: KeyState, now: number): Admission {

@@ -5,7 +5,7 @@ import type { Place, RecordAt } from '../shared-log/failover-log.ts';
 import { FailoverLog } from '../shared-log/failover-log.ts';
 import type { ProcessRef } from '../shared-log/process-liveness.ts';
 import { currentProcess, livenessOf } from '../shared-log/process-liveness.ts';
-import type { Admission, Denied } from './admission.ts';
+import type { Admission, Denial } from './admission.ts';
 import { admit, isStillGranted, PENDING } from './admission.ts';
 import type { KeyState, LedgerEvent, RateLimitReading } from './key-state.ts';
 import { activeBlock, ticketOf } from './key-state.ts';
@@ -14,7 +14,7 @@ import type { Quota } from './quota.ts';
 import { quotaOf } from './quota.ts';
 import { RULES } from './rules.ts';
 
-export type TicketResult = { readonly granted: true; readonly ticket: string } | Denied;
+export type TicketResult = { readonly granted: true; readonly ticket: string } | Denial;
 
 /** A place for the log of a ledger, and how `quota` shows it. */
 export interface LedgerPlace extends Place<KeyState>, Pick<Quota, 'shared' | 'stateServer'> {}

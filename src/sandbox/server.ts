@@ -159,7 +159,7 @@ class Service {
     const path = url.replace(/^http:\/\/[^/?]*/i, '').replace(/[?#].*$/s, '');
     if (method === 'GET' && path === OPENAPI_PATH) return openapiResponse();
     const key = this.#keyIds.get(/^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? '');
-    if (key !== undefined) this.#count(exchange, key);
+    if (key !== undefined) this.#admit(exchange, key);
     const operation = findOperation(method, path);
     if (key === undefined) {
       const how = headers.authorization === undefined ? '; send Authorization: Bearer <API_KEY>' : '';
@@ -173,7 +173,7 @@ class Service {
   }
 
   /** @throws HttpError 429 */
-  #count(exchange: Exchange, key: string): void {
+  #admit(exchange: Exchange, key: string): void {
     const { clock, limits, retryAfter } = this.#options;
     const now = clock.now();
     const { rejection, ...quota } = this.#store.admit(key, now, limits);

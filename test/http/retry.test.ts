@@ -57,6 +57,6 @@ test('the Retry-After of a 503 is never shortened, one beyond --max-wait ends th
 
 test('a 400, 409, 413 or 422 rejects the values of one create, and any other 4xx every create', () => {
   const statuses = Array.from({ length: 100 }, (_, at) => 400 + at);
-  const ofOneCreate = statuses.filter((status) => statusTraits(status).rowSpecific);
+  const ofOneCreate = statuses.filter((status) => statusTraits(status).isRowSpecific);
   expect(ofOneCreate).toEqual([400, 409, 413, 422]);
 });

@@ -34,7 +34,7 @@ export interface Found {
   /** The error of a response that could not be read. */
   failure?: PetstoreError;
   /** Why there is no response. */
-  notSent?: string;
+  notSentReason?: string;
 }
 
 /** Sends one request, if the rate limit allows it now. Any response means that the connection works. */
@@ -42,7 +42,7 @@ export async function checkConnection(session: Session, found: Found): Promise<C
   // A later check reports a missing key.
   const target = await session.target().catch(() => undefined);
   if (!target) {
-    found.notSent = 'no API key';
+    found.notSentReason = 'no API key';
     return noResponse(found);
   }
   const host = target.keySource === 'sandbox' ? 'the sandbox' : new URL(target.baseUrl).host;
@@ -52,7 +52,7 @@ export async function checkConnection(session: Session, found: Found): Promise<C
   } catch (error) {
     if (!(error instanceof PetstoreError)) throw error;
     if (error.kind === 'rate_limited') {
-      found.notSent = limitText(error.retryAt, session.context.clock.now());
+      found.notSentReason = limitText(error.retryAt, session.context.clock.now());
       return error.status === 429 ? ok(`${host} responded (429)`) : noResponse(found);
     }
     const { cause } = error;
@@ -66,8 +66,8 @@ function limitText(retryAt = 0, now: number): string {
   return retryAt > now ? `rate limited; try again ${formatTime(retryAt, now)}` : 'rate limited; try again';
 }
 
-export function noResponse({ notSent = 'no response' }: Found): CheckResult {
-  return notChecked(notSent);
+export function noResponse({ notSentReason = 'no response' }: Found): CheckResult {
+  return notChecked(notSentReason);
 }
 
 /** Adds the failed step to the error of a request, and a hint that does not suggest `petstore doctor` again. */
