@@ -290,7 +290,7 @@ test.each<[string, unknown[], string]>([
   ['a function as its body', ['POST', 'x', { body: () => 1 }], 'body is not valid JSON'],
   ['a symbol as its body', ['POST', 'x', { body: Symbol('x') }], 'body is not valid JSON'],
   ['text that UTF-8 cannot encode', ['POST', 'x', { body: '"\ud800"' }], 'body is not valid JSON'],
-  ['an unknown option', ['POST', 'x', { json: {} }], 'unknown option "json" of the call'],
+  ['an unknown option', ['POST', 'x', { json: {} }], 'unknown option "json" for the call'],
 ])('a raw request with %s is rejected as a usage error, and nothing is sent', async (_what, given, message) => {
   await expectUnsent(({ request }) => request(...(given as Parameters<typeof request>)), message);
 });
@@ -304,15 +304,19 @@ test('the client library gets a category by its exact name or id, and one that d
   expect([await get('dog'), await get({ id: 9007199254740993n })]).toEqual([{ id: 1, name: 'dog' }, cat]);
   const missing = { kind: 'rejected', code: 'not_found', status: undefined };
   expect(await errorOf(get('Dog'))).toMatchObject({ ...missing, hint: 'did you mean "dog"?' });
-  expect(await errorOf(get('1'))).toMatchObject({ ...missing, hint: 'get it by its id' });
+  expect(await errorOf(get('1'))).toMatchObject({ ...missing, hint: 'get the category by its id' });
   expect(await errorOf(get({ id: 5 }))).toMatchObject({ ...missing, message: 'category with id 5 does not exist' });
-  expect(await errorOf(get('eel'))).toMatchObject({ ...missing, code: 'ambiguous', hint: 'get it by its id' });
+  expect(await errorOf(get('eel'))).toMatchObject({
+    ...missing,
+    code: 'ambiguous',
+    hint: 'get the category by its id',
+  });
 });
 
 test.each([[''], [undefined], [{}], [{ id: '1' }], [{ id: 1.5 }], [null]])(
   'to get the category %j is a usage error, and nothing is sent',
   async (wanted) => {
-    const message = 'the category must be a name, or { id } with a whole number';
+    const message = 'the category must be a name or an object with an integer id';
     await expectUnsent(({ categories }) => categories.get(wanted as string), message);
   },
 );
@@ -380,8 +384,8 @@ test.each<[string, unknown[], string]>([
   ['an invalid signal', [{ name: 'dog' }, { signal: {} }], 'AbortSignal'],
   ['a timeout of 0', [{ name: 'dog' }, { timeoutMs: 0 }], 'timeoutMs'],
   ['no category', [], 'name'],
-  ['a category that is a string', ['dog'], 'the fields of a category must be an object'],
-  ['an unknown field', [{ name: 'dog', descripton: 'x' }], 'unknown field "descripton" of a category'],
+  ['a category that is a string', ['dog'], 'the fields of the category must be an object'],
+  ['an unknown field', [{ name: 'dog', descripton: 'x' }], 'unknown field "descripton" in the category'],
   ['an empty name', [{ name: ' ' }], 'name'],
   ['half a character in its name', [{ name: 'dog \ud83d' }], 'the name contains an unpaired surrogate'],
   ['a description that is not a string', [{ name: 'dog', description: 5 }], 'description'],

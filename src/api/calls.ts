@@ -96,13 +96,13 @@ export function checkWanted(given: unknown): string | CategoryId {
   if (typeof given === 'string' && given !== '') return given;
   const { id } = Object(given) as Partial<CategoryId>;
   if (typeof id === 'bigint' || Number.isSafeInteger(id)) return { id } as CategoryId;
-  throw new PetstoreError('usage', 'the category must be a name, or { id } with a whole number');
+  throw new PetstoreError('usage', 'the category must be a name or an object with an integer id');
 }
 
 /** @throws PetstoreError `usage` unless the values can be sent as a new category */
 export function checkNewCategory(given: unknown): NewCategory {
   const fields = ['name', 'description'];
-  const { name, description } = checkOptions<Partial<NewCategory>>(given, fields, 'a category', 'field');
+  const { name, description } = checkOptions<Partial<NewCategory>>(given, fields, 'the category', 'field');
   const problem = description === null ? 'description must be a string' : newCategoryProblem(name, description);
   if (problem !== undefined) throw new PetstoreError('usage', `the ${problem}`);
   return { name: name as string, description };

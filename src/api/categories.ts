@@ -27,8 +27,8 @@ const CACHED: ListFlaw = {
   hint: 'run the same command again later',
 };
 
-const BY_ID = { hint: 'get it by its id', reason: { is: 'needs_id' } } as const;
-const NOT_LISTED = { hint: 'list the categories', reason: { is: 'no_category' } } as const;
+const BY_ID = { hint: 'get the category by its id', reason: { is: 'needs_id' } } as const;
+const NOT_LISTED = { hint: 'see all categories', reason: { is: 'no_category' } } as const;
 
 /** Beyond these, comparing the names letter by letter would take too long. */
 const MOST_COMPARED = 10_000;
@@ -90,7 +90,7 @@ export function quotedName(name: string): string {
 
 /** The error if a list with a flaw does not show the category `what`. */
 function existenceUnknownError(what: string, { reason, hint }: ListFlaw): PetstoreError {
-  return new PetstoreError('service', `cannot tell whether ${what} exists: ${reason}`, { hint });
+  return new PetstoreError('service', `cannot determine whether ${what} exists: ${reason}`, { hint });
 }
 
 function listing(response: HttpResponse): {

@@ -37,7 +37,7 @@ export function incompleteListError(count: number, isCreated: boolean): Petstore
   const what = `the list lacks ${formatCount(count, 'category', 'categories')} that ${count === 1 ? 'was' : 'were'}`;
   const hint = `${COMPARE} before you import it again`;
   if (isCreated) return new PetstoreError('service', `${what} just created`, { hint });
-  return new PetstoreError('unknown_outcome', `cannot tell which rows exist: ${what} listed before`, { hint });
+  return new PetstoreError('unknown_outcome', `cannot determine which rows exist: ${what} listed before`, { hint });
 }
 
 /** @param isRow whether the file has a row with the changed name, too: the spelling does not help, and the id may be that row's */

@@ -47,7 +47,7 @@ export async function fetchList(
 export async function fetchFirstList(options: FetchListOptions): Promise<readonly Category[]> {
   const { listed, flaw } = await fetchList(options, new KnownCategories());
   if (!flaw) return listed;
-  throw new PetstoreError('service', `cannot tell which rows are missing: ${flaw.reason}`, { hint: flaw.hint });
+  throw new PetstoreError('service', `cannot determine which categories exist: ${flaw.reason}`, { hint: flaw.hint });
 }
 
 interface Known {

@@ -20,7 +20,8 @@ export function checkOptions<T extends object>(
   const unknown = Object.keys(options ?? {}).find((name) => !names.includes(name));
   if (unknown === undefined) return (options ?? {}) as T;
   const hint = `use ${formatChoices(names)}`;
-  throw new PetstoreError('usage', `unknown ${option} "${escapeControls(unknown)}" of ${of}`, { hint });
+  const place = option === 'field' ? `in ${of}` : `for ${of}`;
+  throw new PetstoreError('usage', `unknown ${option} "${escapeControls(unknown)}" ${place}`, { hint });
 }
 
 /** @throws PetstoreError `usage` unless the value is undefined or a path */

@@ -66,7 +66,7 @@ test.each([
   [{ concurrency: 0 }, 'invalid number "0" for concurrency'],
   [{ concurrency: 65 }, 'invalid number "65" for concurrency'],
   [{ onProgress: {} }, 'onProgress must be a function'],
-  [{ dryRun: true }, 'unknown option "dryRun" of the call'],
+  [{ dryRun: true }, 'unknown option "dryRun" for the call'],
 ])('an import with the options %j is a usage error', async (options, message) => {
   const { categories } = openClient({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'k_0123456789', stateDir: null });
   expect(await errorOf(categories.import([], options as unknown as ImportOptions))).toMatchObject({

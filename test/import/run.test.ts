@@ -57,7 +57,7 @@ test('uncertain rows stay unknown if the list lacks categories, and the error sa
   for (const name of ['old', 'older']) other.service.add({ name });
   const again = await other.run();
   expect(again?.results.document()).toMatchObject({ unknown: [{ row: 1 }] });
-  const listed = 'cannot tell which rows exist: the list lacks 1 category that was listed before';
+  const listed = 'cannot determine which rows exist: the list lacks 1 category that was listed before';
   expect(again?.stop?.error).toMatchObject({ kind: 'unknown_outcome', message: listed });
 });
 

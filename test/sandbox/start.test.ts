@@ -44,7 +44,7 @@ test('the options of a sandbox apply: keys, limits, plan, faults with their seed
 });
 
 test.each([
-  ['an unknown option', { prot: 1 }, 'unknown option "prot" of startSandbox'],
+  ['an unknown option', { prot: 1 }, 'unknown option "prot" for startSandbox'],
   ['options that are a string', 'pro', 'the options of startSandbox must be an object'],
   ['a seed below 0', { seed: -1 }, 'invalid number "-1" for seed'],
   ['an unknown plan', { plan: 'custom' }, 'invalid value "custom" for plan'],

@@ -42,7 +42,7 @@ const callAction: Action<ApiOptions, RawResponse> = {
   view: {
     failure: ({ failure }) => failure,
     change: ({ isSafe, response }) =>
-      isSafe ? undefined : `the request was sent; the response has status ${response.status}`,
+      isSafe ? undefined : `the service responded to the request with status ${response.status}`,
     json: ({ response: { status, headers, body }, include }) =>
       include ? { status, headers, body: jsonValue(body) } : jsonValue(body),
     bytes: (raw) => Buffer.concat([Buffer.from(head(raw)), raw.response.body]),

@@ -131,7 +131,7 @@ upgrade. It works with bash 3.2 (macOS) and newer.`,
 
 export const suggestions = (): PetstoreCommand =>
   new PetstoreCommand('__complete')
-    .description('list what can follow the words typed so far')
+    .description('list completions for the typed words')
     .argument('[words...]', 'the words after `petstore`, the last one under the cursor')
     .option('--at-blank', 'add an empty last word')
     .action(actionHandler(async (command) => suggestAction(rootOf(command))));

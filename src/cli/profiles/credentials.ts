@@ -170,9 +170,13 @@ export function findKey({ profile, request, stored }: SelectedProfile, { origin,
   const source = `profile "${profile}"`;
   const login = loginHint(profile);
   const isOverridden = urlSource === 'environment';
-  const hint = isOverridden ? `set ${KEY_VARIABLE} to a key for ${origin}` : login;
+  const hint = isOverridden ? `set ${KEY_VARIABLE} to a key for the host in ${URL_VARIABLE}` : login;
   if (!stored || !hasKey(stored)) {
-    throw new PetstoreError('auth', `${source} has no API key${isOverridden ? ` for ${URL_VARIABLE}` : ''}`, { hint });
+    throw new PetstoreError(
+      'auth',
+      `${source} has no API key${isOverridden ? ` for the host in ${URL_VARIABLE}` : ''}`,
+      { hint },
+    );
   }
   if (stored.origin !== origin) {
     const itsHost = stored.origin ?? 'an unknown host';

@@ -70,14 +70,15 @@ export function readDelimited(
   }
 }
 
+const DOUBLE_QUOTES = 'write "" for each quote in the field';
+
 // Replaces the parser's messages, which quote the file.
 function quoteError(error: CsvError, firstLine: number, validator: RowValidator): PetstoreError {
   const line = Number(error['lines']);
   if (error.code === 'INVALID_OPENING_QUOTE')
-    return validator.fatalError('quote inside an unquoted field (quote the field, and write "" for the quote)', line);
+    return validator.fatalError('unquoted field contains a quote', line, `quote the field, and ${DOUBLE_QUOTES}`);
   if (error.code === 'CSV_QUOTE_NOT_CLOSED') return validator.fatalError('missing closing quote', firstLine);
-  if (line === firstLine)
-    return validator.fatalError('text after closing quote (write "" for a quote inside a field)', line);
+  if (line === firstLine) return validator.fatalError('text after closing quote', line, DOUBLE_QUOTES);
   return validator.fatalError(`missing closing quote, or text after the quote on line ${line}`, firstLine);
 }
 

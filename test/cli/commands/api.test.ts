@@ -49,7 +49,7 @@ test('`petstore api` on a terminal indents JSON, with every digit, and escapes c
 });
 
 test.each([
-  ['POST', 'warning: the output was closed; the request was sent; the response has status 200\n'],
+  ['POST', 'warning: the output was closed; the service responded to the request with status 200\n'],
   ['GET', ''],
 ])('`api %s` whose output is closed prints the warning %j', async (method, warning) => {
   const context = world(['api', method, '/things'], { env });

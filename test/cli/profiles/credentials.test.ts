@@ -79,7 +79,7 @@ test('the active profile is used if none is named', async () => {
 test.each([
   [{ PETSTORE_API_KEY: 'k' }, 'base URL for PETSTORE_API_KEY', 'set PETSTORE_BASE_URL'],
   [{ PETSTORE_API_KEY_COMMAND: 'op' }, 'base URL for PETSTORE_API_KEY_COMMAND', 'set PETSTORE_BASE_URL'],
-  [URL_B, 'API key for PETSTORE_BASE_URL', 'set PETSTORE_API_KEY to a key for https://b.example'],
+  [URL_B, 'API key for the host in PETSTORE_BASE_URL', 'set PETSTORE_API_KEY to a key for https://b.example'],
 ])('with the sandbox active or in PETSTORE_PROFILE, %j alone is an error that names it', async (env, words, hint) => {
   const error = { kind: 'auth', message: `profile "sandbox" has no ${words}`, hint };
   await expect(resolve(env, undefined, saved('sandbox'))).rejects.toMatchObject(error);

@@ -133,7 +133,7 @@ test.each<[string, string, message: string, Given?]>([
     'line 5 (row 3): "fox" has a different description on line 2',
   ],
   ['a repeated name without its description', '[{"name":"a","description":"b"},{"name":"a"}]', 'description in row 1'],
-  ['a quote inside an unquoted field', 'name\na"b\n', 'line 2: quote inside an unquoted field'],
+  ['a quote inside an unquoted field', 'name\na"b\n', 'line 2: unquoted field contains a quote'],
   ['text after a closing quote', 'name\n"a"b\n', 'line 2: text after closing quote'],
   ['a duplicate column', 'name,Name\na,b\n', 'duplicate column "name" in the header'],
   ['an unknown column', 'name,__proto__\na,b\n', 'unknown column "__proto__"'],

@@ -178,7 +178,7 @@ export function acceptProfileArgument(command: PetstoreCommand): PetstoreCommand
     const [name = option] = command.args;
     if (name !== undefined && looksLikeKey(name)) throw keyAsProfileError();
     if (option !== undefined && option !== name) {
-      throw new PetstoreError('usage', 'NAME and --profile name different profiles', { hint: 'use one of them' });
+      throw new PetstoreError('usage', 'NAME and --profile must not differ', { hint: 'use one of them' });
     }
     root.setOptionValue('profile', name);
   });

@@ -84,7 +84,7 @@ function timeNeeded(requests: number, { limit, remaining, resetsInMs, windowMs }
 export function formatEstimate({ ms, limit, windowMs }: Estimate): string {
   if (limit === undefined) return 'unknown';
   if (ms === null) return 'unknown until the rate limit resets';
-  if (ms === 0) return 'no wait for the rate limit';
+  if (ms === 0) return 'none';
   const per = windowMs === MINUTE_MS ? 'minute' : windowMs === DAY_MS ? 'day' : undefined;
   return per ? `${formatRough(ms)} at ${formatCount(limit, 'request')} per ${per}` : formatRough(ms);
 }

@@ -116,7 +116,7 @@ async function confirm(session: Session, rows: readonly NewCategory[], file: str
   const { askYesNo } = await import('../../output/prompt.ts');
   const what = formatCount(toCreate.length, 'category', 'categories');
   const from = urlSource === 'environment' ? '' : `profile "${profile}", `;
-  const question = `Create ${what} at ${baseUrl} (${from}${formatEstimate(estimate)})?`;
+  const question = `Create ${what} at ${baseUrl} (${from}estimated time: ${formatEstimate(estimate)})?`;
   if (await askYesNo(session.context, escapeControls(question))) return;
   await session.context.stderr.write('Nothing was created\n');
   throw new PetstoreError('interrupted', 'canceled', { silent: true });

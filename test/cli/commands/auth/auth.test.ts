@@ -145,7 +145,7 @@ test.each([
   ['logout -p sandbox', {}, 'cannot be removed\nhint: run `petstore auth logout NAME` to log out'],
   ['logout', { PETSTORE_PROFILE: 'frm' }, 'profile "frm" from PETSTORE_PROFILE does not exist'],
   ['logout sk_live_0123456789abcdef', {}, 'looks like an API key\nhint: pipe the key'],
-  ['login farm -p staging', {}, 'NAME and --profile name different profiles'],
+  ['login farm -p staging', {}, 'NAME and --profile must not differ'],
   ['switch stagign', {}, 'did you mean "staging"?'],
 ])('`auth %s` with the environment %j is a usage error: %s', async (line, env, words) => {
   const run = await petstore(`auth ${line}`, GOOD_KEY, { ...env });

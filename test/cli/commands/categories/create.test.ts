@@ -32,7 +32,7 @@ test.each([
     inProcess(['categories', 'create', '--name', name, '--if-missing', '-q'], { env });
   const { code, out, err } = await ifMissing('dog');
   expect([code, out]).toEqual([7, '']);
-  expect(err).toMatch(/^error: cannot tell whether category "dog" exists: /);
+  expect(err).toMatch(/^error: cannot determine whether category "dog" exists: /);
   expect(err).toMatch(reason);
   expect(await ifMissing('cat')).toMatchObject({ code: 0, out: 'Category "cat" already exists (id 1)\n' });
   const fresh = { method: 'GET', headers: { 'cache-control': 'no-cache' } };

@@ -21,7 +21,7 @@ test.each([
   expect(await get(args)).toEqual({ code: 0, out, err: '' });
 });
 
-const LIST = 'run `petstore categories list` to list the categories';
+const LIST = 'run `petstore categories list` to see all categories';
 
 test.each([
   [['Dog'], 'not_found', 'category "Dog" does not exist', 'did you mean "dog"?'],
@@ -38,9 +38,9 @@ test.each([
   expect((await get(args)).err).toBe(`error: ${message}\nhint: ${hint}\n`);
 });
 
-test('with only one page of a list, `get` prints a category on it, and cannot tell whether another one exists', async () => {
+test('with only one page of a list, `get` prints a category on it, and cannot determine whether another one exists', async () => {
   const headers = { link: '</v1/categories?page=2>; rel="next"' };
   expect(await get(['dog', '--json'], headers)).toMatchObject({ code: 0, err: '' });
-  const err = 'error: cannot tell whether category "rat" exists: the service sent only one page';
+  const err = 'error: cannot determine whether category "rat" exists: the service sent only one page';
   expect(await get(['rat'], headers)).toMatchObject({ code: 7, err: expect.stringContaining(err) });
 });

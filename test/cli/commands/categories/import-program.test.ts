@@ -109,7 +109,7 @@ test.runIf(hasPty).each([
     const steps = [{ after: 'Create 3', send: 'n\r' }];
     const no = await inTerminal(first, ['categories', 'import', 'rows.csv'], { steps, columns: 120 });
     expect([no.code, no.cooked, listed()]).toEqual([130, true, []]);
-    expect(no.screen).toContain(`Create 3 categories at ${url} (${from}unknown)?`);
+    expect(no.screen).toContain(`Create 3 categories at ${url} (${from}estimated time: unknown)?`);
     expect(no.screen).toContain('Nothing was created');
     expect(no.screen).not.toContain('error:');
     // The prompt took no lock, so no other import has waited for the answer.

@@ -12,7 +12,7 @@ import { FakeClock } from '../../../support/fake-clock.ts';
 const START = 1_800_000_000_000;
 const MINUTE = 60_000;
 const HALF_HOUR = 30 * MINUTE;
-const NO_WAIT = 'no wait for the rate limit';
+const NO_WAIT = 'none';
 const UNKNOWN = 'unknown until the rate limit resets';
 
 /** By default, nothing is left of 60 requests, and the window of a minute ends in 30 s. */
