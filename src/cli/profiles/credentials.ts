@@ -170,7 +170,7 @@ export function findKey({ profile, request, stored }: SelectedProfile, { origin,
   const source = `profile "${profile}"`;
   const login = loginHint(profile);
   const isOverridden = urlSource === 'environment';
-  const hint = isOverridden ? `set ${KEY_VARIABLE} to a key for the host in ${URL_VARIABLE}` : login;
+  const hint = isOverridden ? `set ${KEY_VARIABLE} to a key for ${origin}` : login;
   if (!stored || !hasKey(stored)) {
     throw new PetstoreError(
       'auth',
