@@ -29,11 +29,9 @@ export type Processed = 'no' | 'perhaps' | 'late';
 /** @internal A cause for which the command line has its own hint (src/cli/hints.ts), and the facts that the hint needs. */
 export type Reason =
   | { readonly is: 'long_wait' | 'no_connection' | 'timed_out' | 'unknown_host' | 'wrong_service' }
-  | { readonly is: 'needs_id' | 'no_category' }
+  | { readonly is: 'needs_id' | 'no_category' | 'extra_fields' }
   | { readonly is: 'unknown_create'; readonly category: string }
   | { readonly is: 'no_access'; readonly path: string }
-  /** The number of rows that are invalid only for their unknown fields. */
-  | { readonly is: 'extra_fields'; readonly count: number }
   /** `to`: what another import achieves. */
   | { readonly is: 'import_ended'; readonly to: string };
 

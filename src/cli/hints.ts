@@ -29,7 +29,7 @@ function hintOf(
     case 'needs_id':
       return 'use --id instead of the name';
     case 'extra_fields':
-      return ignoreExtraHint(reason.count);
+      return IGNORE_EXTRA;
     case 'import_ended':
       // Rows from a pipe cannot be read again.
       if (context.stdin.isRead) return `run the same command with the same rows to ${reason.to}`;
@@ -55,9 +55,7 @@ function hintOf(
 }
 
 /** The hint of unknown columns or fields. */
-export function ignoreExtraHint(count: number): string {
-  return `use --ignore-extra to ignore ${count === 1 ? 'it' : 'them'}`;
-}
+export const IGNORE_EXTRA = 'use --ignore-extra to ignore unknown columns and fields';
 
 /** @param variable sets the directory that cannot be used */
 export function writableHint(variable: string): string {

@@ -3,13 +3,13 @@ import type { ErrorKind } from '../errors.ts';
 
 /** By kind of error; `retry` says whether a script may run the command again. */
 export const EXIT_CODES = {
-  internal: { code: 1, meaning: 'a bug in petstore', retry: 'report it' },
-  usage: { code: 2, meaning: 'wrong usage or invalid input; nothing was changed', retry: 'after correcting it' },
-  auth: { code: 3, meaning: 'no API key, or the service rejected it (401)', retry: 'after logging in' },
+  internal: { code: 1, meaning: 'a bug in petstore', retry: 'report the bug' },
+  usage: { code: 2, meaning: 'wrong usage or invalid input; nothing was changed', retry: 'after correcting the input' },
+  auth: { code: 3, meaning: 'no API key, or an API key that the service rejected (401)', retry: 'after logging in' },
   rejected: {
     code: 4,
     meaning: 'the service rejected the request (4xx), or the category does not exist',
-    retry: 'after correcting it',
+    retry: 'after correcting the request',
   },
   rate_limited: {
     code: 5,
@@ -24,10 +24,10 @@ export const EXIT_CODES = {
   },
   unknown_outcome: {
     code: 8,
-    meaning: 'a create or other change was sent, but no valid response was received; it may have succeeded',
+    meaning: 'a create or other change was sent, but no valid response was received; the change may have succeeded',
     retry: 'import: follow `error.hint`; otherwise after `petstore categories list`',
   },
-  storage: { code: 9, meaning: 'storage error: local files or the state server', retry: 'after fixing it' },
+  storage: { code: 9, meaning: 'storage error: local files or the state server', retry: 'after fixing the cause' },
   interrupted: {
     code: 130,
     meaning: 'Ctrl-C, or "no" to a prompt (143: SIGTERM)',

@@ -6,7 +6,7 @@ import { formatCount, formatNumber, formatSome, quoted } from '../text/format.ts
 
 const MOST_NAMED = 5;
 const SPELLING =
-  'if one of the new categories is a row of the file, use its spelling in the file before you import it again';
+  'if one of the new categories is a row in the file, use its spelling in the file before you import the file again';
 const COMPARE = 'compare the list of categories with the file';
 
 /** Why a run ended before every row was done. */
@@ -35,7 +35,7 @@ export function classifyError(error: unknown): {
 /** @param isCreated whether this run created the categories; if not, an earlier list showed them */
 export function incompleteListError(count: number, isCreated: boolean): PetstoreError {
   const what = `the list lacks ${formatCount(count, 'category', 'categories')} that ${count === 1 ? 'was' : 'were'}`;
-  const hint = `${COMPARE} before you import it again`;
+  const hint = `${COMPARE} before you import the file again`;
   if (isCreated) return new PetstoreError('service', `${what} just created`, { hint });
   return new PetstoreError('unknown_outcome', `cannot determine which rows exist: ${what} listed before`, { hint });
 }
@@ -44,7 +44,7 @@ export function incompleteListError(count: number, isCreated: boolean): Petstore
 export function changedNameError(name: string, changed: string, isRow: boolean): PetstoreError {
   const message = `the service changed the name ${quoted(name)} to ${quoted(changed)}`;
   const hint = isRow ? COMPARE : "use the service's spelling of all names in the file";
-  return new PetstoreError('service', message, { hint: `${hint} before you import it again` });
+  return new PetstoreError('service', message, { hint: `${hint} before you import the file again` });
 }
 
 export function possibleDuplicatesError(names: readonly string[]): PetstoreError {
@@ -109,7 +109,7 @@ function unknownRowsError(
   const { code, status } = stop ?? {};
   const error = new PetstoreError('unknown_outcome', message, { code, status, cause: stop });
   if (more) return rephrase(error, message, { hint: SPELLING });
-  return withReason(error, `look ${unknown.length === 1 ? 'it' : 'them'} up again`);
+  return withReason(error, `look up the ${unknown.length === 1 ? 'category' : 'categories'} again`);
 }
 
 function rejectedRowsError(

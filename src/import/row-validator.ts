@@ -99,7 +99,7 @@ export class RowValidator {
   check(): readonly InputRow[] {
     const count = this.#problems.length;
     if (count === 0) return this.#rows;
-    throw this.#error(this.#options.hint, this.#extras === count ? { is: 'extra_fields', count } : undefined);
+    throw this.#error(this.#options.hint, this.#extras === count ? { is: 'extra_fields' } : undefined);
   }
 
   #error(hint: string, reason?: Reason): PetstoreError {

@@ -45,7 +45,7 @@ export const NO_TLS = unavailable(
 const FOREIGN = unavailable('it is not a Valkey or Redis server', ({ url }) => `correct ${url}`);
 const UNTRUSTED = rejected(
   'its certificate is not trusted',
-  () => 'set NODE_EXTRA_CA_CERTS to the certificate file of the authority to trust',
+  () => 'set NODE_EXTRA_CA_CERTS to the certificate file of a trusted authority',
 );
 
 const CONNECTION_CAUSES: Readonly<Record<string, Cause>> = {

@@ -28,9 +28,9 @@ export function parseStateUrl(
   password: string | undefined,
   settings: StateServerSettings,
 ): StateServerConnection {
-  const invalid = (message: string): PetstoreError =>
-    new PetstoreError('usage', message, { hint: 'use a URL such as rediss://user@host:6379/0' });
-  const wrong = (problem: string): PetstoreError => invalid(`${settings.url} ${problem}`);
+  const invalid = (message: string, hint = 'use a URL such as rediss://user@host:6379/0'): PetstoreError =>
+    new PetstoreError('usage', message, { hint });
+  const wrong = (problem: string, hint?: string): PetstoreError => invalid(`${settings.url} ${problem}`, hint);
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const [, scheme] = /^(rediss?|valkeys?):$/.exec(url?.protocol ?? '') ?? [];
   if (!url || !scheme) throw wrong('must be a redis://, rediss://, valkey:// or valkeys:// URL');
@@ -38,7 +38,7 @@ export function parseStateUrl(
   if (url.search !== '' || url.hash !== '') throw wrong('must not contain a query or a fragment');
   const database = /^\/?(\d{0,4})$/.exec(url.pathname)?.[1];
   // If the password contains an unescaped slash, the path contains the rest of it.
-  if (url.pathname.includes('@')) throw wrong('has a slash before the host; write it as %2F');
+  if (url.pathname.includes('@')) throw wrong('has an unescaped slash before the host', 'write the slash as %2F');
   if (database === undefined) throw invalid(`invalid database number "${url.pathname.slice(1)}" in ${settings.url}`);
   const decoded = (part: string): string | undefined => {
     try {

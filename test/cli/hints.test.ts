@@ -157,7 +157,13 @@ const sendHtml = answer(() => ({ body: '<html>' }));
 const stopService = () => service.close();
 
 test.each<[...Row, shows: RegExp]>([
-  ['auth login -p sandbox', 2, 'run `petstore categories list -p sandbox` to use it', nothing, /No categories found/],
+  [
+    'auth login -p sandbox',
+    2,
+    'run `petstore categories list -p sandbox` to use the sandbox',
+    nothing,
+    /No categories found/,
+  ],
   ["categories create --name 'guinea pig' -p staging", 8, PIG, lose, /guinea pig/],
   ['categories create --name=-q -p staging', 8, lookUp('--search=-q'), lose, /1 +-q/],
   ['api POST categories -d \'{"name":"guinea pig"}\' -p staging', 8, PIG, lose, /guinea pig/],

@@ -74,7 +74,7 @@ test('an import stops if a 201 shows that the service changes names, and complet
   expect(result?.stop?.error).toMatchObject({
     kind: 'service',
     message: 'the service changed the name "Dog" to "dog"',
-    hint: "use the service's spelling of all names in the file before you import it again",
+    hint: "use the service's spelling of all names in the file before you import the file again",
   });
   expect(result?.results.document()).toMatchObject({ created: [{ name: 'dog' }, { name: 'cat' }], pending: 1 });
   it.rows = named('dog', 'cat');
@@ -116,7 +116,7 @@ test('a list that lacks categories that were just created is an error, unless th
   expect(await stopOf(it)).toMatchObject({
     kind: 'service',
     message: 'the list lacks 1 category that was just created',
-    hint: 'compare the list of categories with the file before you import it again',
+    hint: 'compare the list of categories with the file before you import the file again',
   });
   expect(it.clock.slept).toEqual([2000, 4000]);
   const other = importOf(numbered(5));
@@ -215,7 +215,7 @@ test('an import ends if another category gets the id of a false 201', async () =
   const it = importOf(named('dog', 'cat', 'cow'), {}, 'next');
   expect(await stopOf(it, { concurrency: 1 })).toMatchObject({
     message: 'the service changed the name "dog" to "cat"',
-    hint: 'compare the list of categories with the file before you import it again',
+    hint: 'compare the list of categories with the file before you import the file again',
   });
   expect(isComplete(await it.run())).toBe(true);
   expect(namesAt(it)).toEqual(['cat', 'cow', 'dog']);

@@ -97,7 +97,7 @@ function urlName({ urlSource, profile }: Pick<Credentials, 'urlSource' | 'profil
 function tlsHint(code: string, url: string): string {
   if (/EXPIRED|NOT_YET_VALID/.test(code)) return 'synchronize the system clock, or renew the certificate';
   if (/ALTNAME|HOSTNAME/.test(code)) return `check the host name in ${url}`;
-  if (certificateProblem(code)) return 'set NODE_EXTRA_CA_CERTS to the certificate file of the authority to trust';
+  if (certificateProblem(code)) return 'set NODE_EXTRA_CA_CERTS to the certificate file of a trusted authority';
   return `check that the port in ${url} serves https`;
 }
 

@@ -104,7 +104,7 @@ function isUsable(path: string): boolean {
   if (!stats.isFile()) throw damagedFileError(path, 'is not a regular file');
   const user = process.getuid?.();
   if (user !== undefined && stats.uid !== user && stats.uid !== 0) {
-    const hint = 'set PETSTORE_CONFIG_DIR to a directory of your own';
+    const hint = 'set PETSTORE_CONFIG_DIR to a directory that you own';
     throw new PetstoreError('storage', `"${escapeControls(path)}" is owned by another user`, { hint });
   }
   try {

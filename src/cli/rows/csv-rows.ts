@@ -5,7 +5,7 @@ import type { RowValidator } from '../../import/row-validator.ts';
 import { unusableError } from '../../import/row-validator.ts';
 import { invalidValueError } from '../../settings/check-options.ts';
 import { formatSome, quoted } from '../../text/format.ts';
-import { ignoreExtraHint } from '../hints.ts';
+import { IGNORE_EXTRA } from '../hints.ts';
 
 const MOST_NAMED = 20;
 const ADD_HEADER = 'add a header line with a column "name", or use --map name=COLUMN';
@@ -132,7 +132,7 @@ function readHeader(cells: Cells, line: number, options: DelimitedOptions, valid
   const extra = options.ignoreExtra ? [] : columns.filter(isExtra);
   if (extra.length > 0) {
     const what = extra.length === 1 ? 'column' : 'columns';
-    throw validator.fatalError(`unknown ${what} ${list(extra)}`, line, ignoreExtraHint(extra.length));
+    throw validator.fatalError(`unknown ${what} ${list(extra)}`, line, IGNORE_EXTRA);
   }
   return { columns, name, description };
 }

@@ -177,7 +177,7 @@ test.each([
   ['CERT_NOT_YET_VALID', 'tls', 'TLS', 'synchronize the system clock, or renew the certificate'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls', 'TLS', 'check the host name in URL'],
   ['HOSTNAME_MISMATCH', 'tls', 'TLS', 'check the host name in URL'],
-  ['CERT_UNTRUSTED', 'tls', 'TLS', 'set NODE_EXTRA_CA_CERTS to the certificate file of the authority to trust'],
+  ['CERT_UNTRUSTED', 'tls', 'TLS', 'set NODE_EXTRA_CA_CERTS to the certificate file of a trusted authority'],
 ] as const)('the error "%s" (%s) of a connection is one of %s, with the hint: %s', (code, reason, step, hint) => {
   const cause = new TransportError(reason, false, 'no response', undefined, code);
   const error = new PetstoreError('network', 'no response', { cause });

@@ -222,13 +222,14 @@ test.each<[string, Buffer, string, string, Given?]>([
 
 const ADD = 'add a header line with a column "name", or use --map name=COLUMN';
 const USE_ONE = 'use one of these columns for --map';
+const IGNORE_EXTRA = 'use --ignore-extra to ignore unknown columns and fields';
 
 test.each<[header: string, Given, string, string]>([
   ['Art;Text', {}, 'no column "name"; found "Art", "Text"', ADD],
   ['dog', {}, 'no column "name"; found "dog"', ADD],
   ['name,description', { delimiter: ';' }, 'no column "name"; found "name,description"', ADD],
-  ['Name;Beschreibung;Nr', {}, 'unknown columns "Beschreibung", "Nr"', 'use --ignore-extra to ignore them'],
-  ['name,color', {}, 'unknown column "color"', 'use --ignore-extra to ignore it'],
+  ['Name;Beschreibung;Nr', {}, 'unknown columns "Beschreibung", "Nr"', IGNORE_EXTRA],
+  ['name,color', {}, 'unknown column "color"', IGNORE_EXTRA],
   ['Name;Text', { map: ['name=Titel'] }, 'no column "Titel"; found "Name", "Text"', USE_ONE],
 ])('the header "%s" is an error that lists the columns found', async (header, given, message, hint) => {
   expect(await failure(`${header}\na;b\n`, given)).toMatchObject({ message: `it, line 1: ${message}`, hint });

@@ -55,7 +55,7 @@ const loginAction: Action<LoginOptions, LoginResult> = {
     const profile = requestedProfile(request) ?? store.active();
     if (profile === SANDBOX) {
       throw new PetstoreError('usage', 'profile "sandbox" needs no login', {
-        hint: 'run `petstore categories list -p sandbox` to use it',
+        hint: 'run `petstore categories list -p sandbox` to use the sandbox',
       });
     }
     const stored = store.get(profile);
@@ -89,7 +89,7 @@ const loginAction: Action<LoginOptions, LoginResult> = {
     json: ({ activated: _, ...document }) => document,
     text({ profile, url, key, keyCommand, verified, active, activated }) {
       const what = keyCommand ? 'key command' : `key ${key}`;
-      const use = `To use it, add -p ${profile} or run \`petstore auth switch ${profile}\``;
+      const use = `To use the profile, add -p ${profile} or run \`petstore auth switch ${profile}\``;
       return [
         `Saved ${what} for profile "${profile}" (${url})${verified ? '' : ', not verified'}\n`,
         active ? `Profile "${profile}" is ${activated ? 'now ' : ''}active\n` : `${use}\n`,

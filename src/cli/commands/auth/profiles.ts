@@ -72,7 +72,9 @@ const switchAction: Action<object, SwitchResult> = {
     const changed = store.active() !== profile;
     if (changed) store.activate(profile);
     for (const name of overridingVariables(session.context.env)) {
-      await session.warn(`${name} is set and overrides the active profile; to use this one, add -p ${profile}`);
+      await session.warn(
+        `${name} is set and overrides the active profile; to use profile "${profile}", add -p ${profile}`,
+      );
     }
     return { profile, changed };
   },

@@ -108,7 +108,10 @@ export const sandbox = (): PetstoreCommand =>
     .option('--key <key>', 'API key to accept; repeatable (each key has its own rate limit)', collectValues)
     .option('--data <file>', 'path of the data files, without suffix (default: the files of profile "sandbox")')
     .option('--reset', 'delete categories and rate-limit windows first; ids are not reused')
-    .option('--reset-only', 'delete them and exit; servers that share the data continue with the empty data')
+    .option(
+      '--reset-only',
+      'delete categories and rate-limit windows, then exit; servers that share the data continue without them',
+    )
     .addOption(
       withChoices(new Option('--retry-after <format>', 'format of the Retry-After header'), [
         'seconds',

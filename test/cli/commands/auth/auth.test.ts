@@ -164,7 +164,7 @@ test.each([
   ['sandbox', envKey, ['PETSTORE_API_KEY']],
 ])('auth switch to %s warns if the environment %j overrides the profile', async (name, env, variables) => {
   const warnings = variables.map(
-    (one) => `warning: ${one} is set and overrides the active profile; to use this one, add -p ${name}\n`,
+    (one) => `warning: ${one} is set and overrides the active profile; to use profile "${name}", add -p ${name}\n`,
   );
   for (const done of ['is now active', 'is already active']) {
     const run = await petstore(`auth switch ${name}`, '', env);
@@ -225,7 +225,7 @@ test('auth status names a missing base URL only of a profile that is active or s
   await petstore('auth logout farm');
   await petstore('auth switch sandbox');
   // The sandbox needs no key, so a login leaves it active.
-  const toUse = 'To use it, add -p ant or run `petstore auth switch ant`';
+  const toUse = 'To use the profile, add -p ant or run `petstore auth switch ant`';
   expect(await login(GOOD_KEY, ' ant')).toMatchObject({ code: 0, out: expect.stringContaining(toUse) });
   expect((await petstore('auth status')).out).toMatch(/\n\nProfile "farm" has no API key\n$/);
 });
