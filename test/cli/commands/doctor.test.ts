@@ -92,7 +92,7 @@ test.each<[...Row, response?: { readonly body: unknown; readonly status?: number
   ['a sandbox without data', sandboxWithoutData, 9, 'state', NO_DIRECTORY, 'set PETSTORE_STATE_DIR'],
   ['a closed state server', withState('redis://127.0.0.1:9'), 9, 'state_server', '127.0.0.1:9', START],
   ['an HTTP server as state server', httpAsState, 9, 'state_server', '127.0.0.1', 'correct PETSTORE_STATE_URL'],
-])('doctor with %s reports one failed check', async (_what, env, exitCode, id, detail, hint, response) => {
+])('doctor with %s shows one failed check', async (_what, env, exitCode, id, detail, hint, response) => {
   const { url } = await serving(() => response ?? LISTED);
   const dir = withConfig({ 'config.json': JSON.stringify({ profiles: { production: { url } } }) });
   const { code, out, err, failed, checks, of } = await doctor({ ...env(url) }, [], dir);
@@ -106,14 +106,14 @@ test.each<[...Row, response?: { readonly body: unknown; readonly status?: number
   expect(out + err).not.toContain('sk_secret_');
 });
 
-test('doctor reports a damaged config file', async () => {
+test('doctor names a damaged config file', async () => {
   const { code, failed } = await doctor({}, [], withConfig({ 'config.json': '{"key": "sk_secret_' }));
   const detail = expect.stringMatching(/config\.json" is damaged$/);
   const hint = 'correct the file, or delete it and log in again';
   expect([code, failed]).toEqual([9, [{ id: 'profile', label: 'Profile', status: 'failed', detail, hint }]]);
 });
 
-test('doctor reports unusable config and state directories once each, with their variables', async () => {
+test('doctor prints one error for each unusable config or state directory, with the variable that sets it', async () => {
   const { code, failed, of } = await doctor({ PETSTORE_CONFIG_DIR: NO_DIRECTORY, PETSTORE_STATE_DIR: NO_DIRECTORY });
   const hints = failed.map(({ id, hint }) => [id, hint]);
   const hint = (id: string) => [id, `set PETSTORE_${id.toUpperCase()}_DIR to a directory that you can write to`];
@@ -127,7 +127,7 @@ test('the exit code of doctor is that of the first failed check', async () => {
   expect([code, err]).toEqual([9, expect.stringContaining('2 of 12 checks failed: State server, Profile"')]);
 });
 
-test('doctor with a response that is cut off fails the check of the service, not of the connection', async () => {
+test('after a response that is cut off, the service check of doctor fails, and the connection check succeeds', async () => {
   const { env } = await serving(() => (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n['));
   const { code, of } = await doctor(env);
   expect([code, of('connection')?.status, of('service')?.status]).toEqual([6, 'ok', 'failed']);
@@ -178,17 +178,20 @@ test.each([
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls', 'TLS', 'check the host name in URL'],
   ['HOSTNAME_MISMATCH', 'tls', 'TLS', 'check the host name in URL'],
   ['CERT_UNTRUSTED', 'tls', 'TLS', 'set NODE_EXTRA_CA_CERTS to the certificate file of a trusted authority'],
-] as const)('the error "%s" (%s) of a connection is one of %s, with the hint: %s', (code, reason, step, hint) => {
-  const cause = new TransportError(reason, false, 'no response', undefined, code);
-  const error = new PetstoreError('network', 'no response', { cause });
-  for (const [urlSource, url] of [
-    ['environment', 'PETSTORE_BASE_URL'],
-    ['stored', 'the base URL of profile "farm"'],
-  ] as const) {
-    const shown = connectionError(error, { profile: 'farm', urlSource });
-    expect(shown).toMatchObject({ message: `no response (${step})`, hint: hint.replace('URL', url) });
-  }
-});
+] as const)(
+  'doctor reports the connection error "%s" (%s) as a %s error, with the hint: %s',
+  (code, reason, step, hint) => {
+    const cause = new TransportError(reason, false, 'no response', undefined, code);
+    const error = new PetstoreError('network', 'no response', { cause });
+    for (const [urlSource, url] of [
+      ['environment', 'PETSTORE_BASE_URL'],
+      ['stored', 'the base URL of profile "farm"'],
+    ] as const) {
+      const shown = connectionError(error, { profile: 'farm', urlSource });
+      expect(shown).toMatchObject({ message: `no response (${step})`, hint: hint.replace('URL', url) });
+    }
+  },
+);
 
 test('doctor prints each row when its check has ended', async () => {
   let before = '';

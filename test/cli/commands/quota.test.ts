@@ -70,7 +70,7 @@ test('`quota` shows the block after a 429, which applies to every command until 
   expect(await json('quota --clear')).toMatchObject({ blocked: null, limit: null });
 });
 
-test('`quota --clear --refresh` shows what is left according to the response', async () => {
+test('`quota --clear --refresh` shows the remaining quota of the response', async () => {
   const { json } = await service();
   await json('categories list');
   expect(await json('quota --clear --refresh')).toMatchObject({ limit: 60, remaining: 58 });
@@ -125,7 +125,7 @@ test.each([
     ],
     /^remaining {5}59 of 60\nreset {9}in 30s\ndaily limit {3}500 of 1,000\nreset {9}in 9h.*\nupdated/m,
   ],
-])('after %s, `quota` shows it', async (_what, responses, shown) => {
+])('`quota` shows the state after %s', async (_what, responses, shown) => {
   const queue = [...responses];
   const { env } = await serving(() => queue.shift() ?? 'reset');
   const options = { env, dir: tempDir(), clock: new FakeClock() };
@@ -133,7 +133,7 @@ test.each([
   expect((await inProcess(['quota'], options)).out).toMatch(shown);
 });
 
-test('`quota` reports that it is not shared if the state directory is not writable', async () => {
+test('`quota` shows that the rate limit is not shared if the state directory is not writable', async () => {
   const env = { PETSTORE_STATE_DIR: join(import.meta.filename, 'x'), ...URL_AND_KEY };
   const { out } = await inProcess(['quota'], { env });
   expect(out).toMatch(/\nshared {8}no \(state directory is not writable\)\n$/);

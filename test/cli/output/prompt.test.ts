@@ -50,7 +50,7 @@ test.each([
   expect(await answer).toBe(read);
 });
 
-test('after three invalid answers, a question throws the last error', async () => {
+test('after three invalid answers, a prompt throws the last error', async () => {
   const { io, type, shown } = fakeTerminal();
   const parse = () => {
     throw new PetstoreError('usage', 'is wrong', { hint: 'correct it' });

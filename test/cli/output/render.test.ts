@@ -40,7 +40,7 @@ test.each([
   ['ndjson', '{"id":9007199254740993,"name":"dog\\u009b"}\n{"id":2,"name":"犬"}\n'],
   ['csv', 'id,name\n9007199254740993,dog\u009b\n2,犬\n'],
   ['tsv', 'id\tname\n9007199254740993\tdog\u009b\n2\t犬\n'],
-] as const)('%s in a pipe has every digit', async (format, text) => {
+] as const)('%s output in a pipe contains every digit', async (format, text) => {
   expect(await shown(format)).toBe(text);
 });
 
@@ -61,7 +61,7 @@ test('a table on a terminal of unknown width is not shortened', async () => {
   expect(await shown('table', world([], { columns: 0 }))).toBe('NAME\ndog<U+009B>\n犬\n');
 });
 
-test('CSV of more rows than one page has every row', async () => {
+test('CSV output longer than one page contains every row', async () => {
   const rows = Array.from({ length: 1001 }, (_, id) => ({ id, name: 'x' }));
   expect(await shown('csv', pipe, rows)).toBe(`id,name\n${rows.map(({ id }) => `${id},x\n`).join('')}`);
 });

@@ -44,7 +44,7 @@ test.each(['000', '077'])('under umask %s saved profiles are read back from one 
 });
 
 test.runIf(hasModes).each([0o644, 0o640, 0o604])(
-  'a file of mode %o becomes private when it is read, and its directory keeps its mode',
+  'a profile file of mode %o becomes private when it is read, and its directory keeps its mode',
   (mode) => {
     openConfStore(dir).save('production', PROFILE);
     fs.chmodSync(file(), mode);
@@ -68,7 +68,7 @@ test.each([
   ['a key that is not a string', '{"profiles":{"production":{"key":{"a":1}}}}'],
   ['an invalid name', '{"profiles":{"../x":{}}}'],
   ['an invalid active profile', '{"active":"../x"}'],
-])('a damaged file (%s) is named in the error, never quoted and never changed', (_what, content) => {
+])('a damaged profile file (%s) is named in the error, never quoted and never changed', (_what, content) => {
   fs.mkdirSync(dir);
   fs.writeFileSync(file(), content, { mode: 0o600 });
   const store = openConfStore(dir);
@@ -86,7 +86,7 @@ test.each([
   expect(fs.readdirSync(dir)).toEqual(['config.json']);
 });
 
-test.runIf(process.platform !== 'win32')('a FIFO in place of the file is an error and does not block', () => {
+test.runIf(process.platform !== 'win32')('a FIFO in place of the profile file is an error and does not block', () => {
   fs.mkdirSync(dir, { recursive: true });
   execFileSync('mkfifo', [file()]);
   expect(() => openConfStore(dir).get('production')).toThrow(`"${file()}" is not a regular file`);
@@ -155,7 +155,7 @@ const rootTest = test.runIf(process.getuid?.() === 0);
 const OTHER = { uid: 54_321, gid: 54_321 };
 const others = spawnSync(process.execPath, ['--version'], OTHER);
 
-test.runIf(others.status === 0)("a user's command uses a profile file owned by root as it is", async () => {
+test.runIf(others.status === 0)("a user's command uses a profile file owned by root without changing it", async () => {
   const service = await startHttpFake(() => ({ body: [] }));
   const at = savedPlace(service.url);
   const config = join(at.dir, 'config');

@@ -123,7 +123,7 @@ test('auth logout warns about PETSTORE_API_KEY_COMMAND, unless -p is given', asy
   expect((await petstore('auth logout -p production', '', env)).err).toBe('');
 });
 
-test('auth logout --delete deletes a profile with or without a key, and names the one that is active then', async () => {
+test('auth logout --delete deletes a profile with or without a key, and names the new active profile', async () => {
   expect((await petstore('auth logout staging --delete')).out).toBe('No key is saved for profile "staging"\n');
   const unsaved = await petstore('auth logout staging --delete --json');
   expect(JSON.parse(unsaved.out)).toEqual({ profile: 'staging', removed: false, deleted: false, activated: null });

@@ -38,7 +38,7 @@ test.each([
   expect((await get(args)).err).toBe(`error: ${message}\nhint: ${hint}\n`);
 });
 
-test('with only one page of a list, `get` prints a category on it, and cannot determine whether another one exists', async () => {
+test('`get` with only one page of the list prints a category on this page, and fails for any other category', async () => {
   const headers = { link: '</v1/categories?page=2>; rel="next"' };
   expect(await get(['dog', '--json'], headers)).toMatchObject({ code: 0, err: '' });
   const err = 'error: cannot determine whether category "rat" exists: the service sent only one page';

@@ -67,42 +67,45 @@ async function fleetOf({ server, rows = 12, onCreate }: FleetOptions = {}) {
 
 const documentOf = ({ out }: { readonly out: string }) => JSON.parse(out) as ImportDocument;
 
-test.runIf(hasSignals)('after SIGINT, an import prints how to resume, and a waiting one creates the rest', async () => {
-  const { service, names, listed, spawn } = await fleetOf({ rows: 100 });
-  service.delayMs = 240;
-  const first = spawn([...IMPORT, '--concurrency', '2']);
-  const interrupted = ended(first);
-  await until(() => service.creates > 0);
-  const second = spawn(['categories', 'import', 'rows.csv', '--concurrency', '32']);
-  const resumed = ended(second);
-  await once(second.stderr as Readable, 'data');
-  const third = spawn();
-  const [waiting] = await once(third.stderr as Readable, 'data');
-  expect(JSON.parse(`${waiting}`)).toEqual({
-    waiting: { reason: 'import', pid: first.pid, host: expect.stringMatching(/^\S+$/) },
-  });
-  const killed = ended(third);
-  third.kill('SIGKILL');
-  await killed;
-  first.kill('SIGINT');
-  const outcome = await interrupted;
-  service.delayMs = 0;
-  const { created, unknown, pending } = documentOf(outcome);
-  expect([outcome.code, unknown, created.length + pending]).toEqual([130, [], 100]);
-  const hint = 'run `petstore categories import rows.csv --json --concurrency 2` to resume';
-  expect(JSON.parse(outcome.err)).toMatchObject({ error: { kind: 'interrupted', hint } });
-  const rest = await resumed;
-  expect([rest.code, rest.err]).toEqual([0, expect.stringContaining(`import to finish (PID ${first.pid} on `)]);
-  expect(rest.err.match(/import to finish/g)).toHaveLength(1);
-  expect(rest.out).toBe(`Created ${pending}, skipped ${created.length}, failed 0, unknown 0\n`);
-  expect(listed()).toEqual(names);
-});
+test.runIf(hasSignals)(
+  'after SIGINT, an import prints how to resume, and a waiting import creates the remaining rows',
+  async () => {
+    const { service, names, listed, spawn } = await fleetOf({ rows: 100 });
+    service.delayMs = 240;
+    const first = spawn([...IMPORT, '--concurrency', '2']);
+    const interrupted = ended(first);
+    await until(() => service.creates > 0);
+    const second = spawn(['categories', 'import', 'rows.csv', '--concurrency', '32']);
+    const resumed = ended(second);
+    await once(second.stderr as Readable, 'data');
+    const third = spawn();
+    const [waiting] = await once(third.stderr as Readable, 'data');
+    expect(JSON.parse(`${waiting}`)).toEqual({
+      waiting: { reason: 'import', pid: first.pid, host: expect.stringMatching(/^\S+$/) },
+    });
+    const killed = ended(third);
+    third.kill('SIGKILL');
+    await killed;
+    first.kill('SIGINT');
+    const outcome = await interrupted;
+    service.delayMs = 0;
+    const { created, unknown, pending } = documentOf(outcome);
+    expect([outcome.code, unknown, created.length + pending]).toEqual([130, [], 100]);
+    const hint = 'run `petstore categories import rows.csv --json --concurrency 2` to resume';
+    expect(JSON.parse(outcome.err)).toMatchObject({ error: { kind: 'interrupted', hint } });
+    const rest = await resumed;
+    expect([rest.code, rest.err]).toEqual([0, expect.stringContaining(`import to finish (PID ${first.pid} on `)]);
+    expect(rest.err.match(/import to finish/g)).toHaveLength(1);
+    expect(rest.out).toBe(`Created ${pending}, skipped ${created.length}, failed 0, unknown 0\n`);
+    expect(listed()).toEqual(names);
+  },
+);
 
 test.runIf(hasPty).each([
   ['the URL of a profile', () => ({}), 'profile "production", '],
   ['a URL from the environment', (url: string) => ({ PETSTORE_BASE_URL: url, PETSTORE_API_KEY: KEY }), ''],
 ])(
-  'an import prompts with %s and the count, and "no" creates nothing, says so, and causes exit code 130',
+  'an import prompts with %s and the count, and the answer "no" creates nothing and causes exit code 130',
   async (_what, env, from) => {
     const { first, url, listed } = await fleetOf({ rows: 3 });
     Object.assign(first.env, env(url));

@@ -43,12 +43,12 @@ test.each<[string, string, number, Partial<Quota>]>([
   ['a larger plan', '2 days at 10,000 requests per day', 20_001, { limit: 300 }],
   ['a custom limit', UNKNOWN, 2000, { limit: 61 }],
   ['a daily window without a limit', '10m at 60 requests per minute', 600, { dailyLimit: { ...daily, limit: null } }],
-])('for %s, the estimate is "%s"', (_what, expected, rows, given) => {
+])('the estimated time of an import with %s is "%s"', (_what, expected, rows, given) => {
   const result = estimateDuration(rows, quota(given), START);
   expect([formatEstimate(result), result.windowMs === DAY_MS]).toEqual([expected, / per day$/.test(expected)]);
 });
 
-test('the estimate is unknown without a known limit', () => {
+test('the estimated time of an import is unknown without a known limit', () => {
   expect(formatEstimate(estimateDuration(5, quota(unknown), START))).toBe('unknown');
 });
 

@@ -167,7 +167,7 @@ test('an import with an unwritable state directory exits with code 9 and sends n
   expect(JSON.parse(err)).toMatchObject({ error: { kind: 'storage', message, hint } });
 });
 
-test('an import prints every digit of ids above 2^53, names that look alike, and no estimated time if no limit is known', async () => {
+test('an import without a known limit prints every digit of an id, warns about similar names, and estimates no time', async () => {
   const cat = '{"id":9223372036854775001,"name":"cat"}';
   let isCreated = false;
   const { env, requests } = await serving(({ method }) => {
@@ -230,25 +230,28 @@ test('the document of an import holds no key that a service repeats as it reject
 test.each([
   ['--yes', /^\{"waiting":\{"reason":"import",.*\}\n$/],
   ['--quiet', /^$/],
-])('an import with %s that waits for another prints one line, and none if it is quiet', async (option, printed) => {
-  const dir = tempDir();
-  const clock = new ManualClock(Date.now());
-  const created: object[] = [];
-  let second: ReturnType<typeof inProcess> | undefined;
-  const { env } = await serving(async ({ method }) => {
-    clock.touch();
-    if (method === 'GET') return { body: created };
-    second ??= clock.drive(inProcess(args, { ...input, clock }));
-    // The first import ends once the second has found its lock.
-    await until(() => clock.slept.length > 0);
-    created.push({ id: 1, name: 'dog' });
-    return { status: 201, body: created[0] };
-  });
-  const args = [...IMPORT, '-', option, '--json'];
-  const input = { dir, env, stdin: 'name\ndog\n' };
-  const first = await inProcess(args, input);
-  expect([first.err, (await second)?.err]).toEqual(['', expect.stringMatching(printed)]);
-});
+])(
+  'an import with %s that waits for another import prints one notice, or none with --quiet',
+  async (option, printed) => {
+    const dir = tempDir();
+    const clock = new ManualClock(Date.now());
+    const created: object[] = [];
+    let second: ReturnType<typeof inProcess> | undefined;
+    const { env } = await serving(async ({ method }) => {
+      clock.touch();
+      if (method === 'GET') return { body: created };
+      second ??= clock.drive(inProcess(args, { ...input, clock }));
+      // The first import ends once the second has found its lock.
+      await until(() => clock.slept.length > 0);
+      created.push({ id: 1, name: 'dog' });
+      return { status: 201, body: created[0] };
+    });
+    const args = [...IMPORT, '-', option, '--json'];
+    const input = { dir, env, stdin: 'name\ndog\n' };
+    const first = await inProcess(args, input);
+    expect([first.err, (await second)?.err]).toEqual(['', expect.stringMatching(printed)]);
+  },
+);
 
 /** Imports rows into a service that answers creates with a status, and permits `left` requests. */
 async function importWithQuota(left: number, status: number, stdin: string, ...options: string[]) {
@@ -262,7 +265,7 @@ async function importWithQuota(left: number, status: number, stdin: string, ...o
   return { ...run, methods: requests.map(({ method }) => method), ms: clock.monotonic() };
 }
 
-test('an import ends without a last list that would have to wait for the rate limit', async () => {
+test('an import omits its last list if this list would wait for the rate limit', async () => {
   expect(await importWithQuota(2, 201, 'name\ndog\n')).toMatchObject({ code: 0, methods: ['GET', 'POST'] });
 });
 
@@ -277,7 +280,7 @@ test('an import sends a create whose outcome is unknown again, at most --max-ret
   ]);
 });
 
-test('an import that ends sends no row that waits for the rate limit, and ends the wait', async () => {
+test('an import that is stopped sends no more rows and ends its wait for the rate limit', async () => {
   const rows = Array.from({ length: 20 }, (_, row) => `Row ${row}`);
   const { ms, ...run } = await importWithQuota(2, 401, `name\n${rows.join('\n')}\n`);
   const err = expect.stringMatching(/rejected the API key \(401\)\nhint: set PETSTORE_API_KEY to a valid key\n/);

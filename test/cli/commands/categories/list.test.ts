@@ -60,7 +60,7 @@ test.each([
   ['name, id', 'name,id\ncat,9223372036854775807\ndog,2\n'],
   ['name,tags,size', 'name,tags,size\ncat,"[""a"",""b""]",3\ndog,,\n'],
 ])(
-  '`list --columns %s` has these columns in the table, CSV and TSV, also fields that the service adds',
+  '`list --columns %s` prints these columns as a table, CSV and TSV, including fields that the service adds',
   async (names, csv) => {
     const { env } = await serving(() => ({ body: stringifyJson(withExtras) }));
     const run = async (...more: string[]) =>
