@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { withoutKeys } from '../../src/api/calls.ts';
 import { Redactor } from '../../src/text/redact.ts';
 
-test('no message of the service in the document of an import repeats the key', () => {
+test('the document of an import repeats no key from a message of the service', () => {
   const redactor = new Redactor();
   redactor.add('sandbox_0123456789abcdef');
   const text = 'failed for sandbox_0123456789abcdef';

@@ -22,7 +22,7 @@ test('additional fields are kept, with exact integers and unusual names', () => 
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
 });
 
-test('a description of null counts as absent, and a byte order mark is ignored', () => {
+test('a description of null and a byte order mark are ignored', () => {
   expect(list('\ufeff[{"id":1,"name":"dog","description":null}]')).toEqual([{ id: 1, name: 'dog' }]);
 });
 

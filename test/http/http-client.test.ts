@@ -79,7 +79,7 @@ test.each([
   [400, 4],
   [500, 3],
 ])(
-  'a 429 counts as an attempt, except after the service processed another request: a %i leads to %i requests',
+  'a 429 counts as an attempt unless the service processed another request in between: a %i in between leads to %i requests',
   async (status, sent) => {
     const { sender, sentAt } = scripted([{ status: 429 }, { status }, { status: 429 }], { maxRetries: 1 });
     const first = expect(sender.send(CREATE)).rejects.toMatchObject({ kind: 'rate_limited' });
@@ -99,7 +99,7 @@ test.each([
   ],
   ['to the last attempt', 1, 0, 'still rate limited (429) after the last attempt', 'try again in 1s'],
 ])(
-  "the error after a 429 %s has the service's message and the time to retry, and no process sends another request",
+  "the error after a 429 %s contains the service's message and the time to retry, and no process sends another request",
   async (_what, seconds, maxRetries, problem, hint) => {
     const body = '{"code":"too_many","message":"slow\\u001b down","status":429}';
     const steps = [{ status: 429, headers: { 'retry-after': String(seconds) }, body }];
@@ -116,7 +116,7 @@ test.each([
   },
 );
 
-test('closing the client waits for requests in flight, and other processes learn of their 429', async () => {
+test('closing the client waits for requests in flight, and shares their 429 with other processes', async () => {
   const { sender, open } = scripted([{ status: 429, headers: { 'retry-after': '60' }, ms: 200 }], { maxRetries: 0 });
   const sent = expect(sender.send(LIST)).rejects.toMatchObject({ kind: 'rate_limited' });
   await sender.close();
@@ -176,7 +176,7 @@ const UNKNOWN = { kind: 'interrupted', details: { exitCode: 143 }, processed: 'p
 const UNSENT = { details: { exitCode: 143 }, processed: 'no' };
 
 test.each<[string, HttpRequest, Step, number, number, object]>([
-  ['read ends at once', LIST, { ms: 1500 }, 100, 1, UNSENT],
+  ['read ends immediately', LIST, { ms: 1500 }, 100, 1, UNSENT],
   ['create that is not connected yet is not sent', CREATE, { connectMs: 500 }, 500, 0, UNSENT],
   ['create returns a response that arrives within two seconds', CREATE, { ms: 1500 }, 1500, 1, { status: 201 }],
   ['create without a response in two seconds has an unknown outcome', CREATE, { ms: 20_000 }, 2100, 1, UNKNOWN],

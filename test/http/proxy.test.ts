@@ -51,7 +51,7 @@ test.each([
   );
 });
 
-test('the error of an invalid https_proxy names it, even if HTTPS_PROXY is valid', () => {
+test('the error about an invalid https_proxy names this variable, even if HTTPS_PROXY is valid', () => {
   const env = { https_proxy: 'ftp://proxy.example', HTTPS_PROXY };
   expect(() => proxy('https://pets.example/v1', env)).toThrow('https_proxy is not an http or https URL');
 });

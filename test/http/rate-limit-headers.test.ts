@@ -8,7 +8,7 @@ const NOW = Date.parse('2026-11-21T12:00:00.250Z');
 const NOON = 'Sat, 21 Nov 2026 12:00:00 GMT';
 const at = (time: string): string => `Sat, 21 Nov 2026 ${time} GMT`;
 
-/** The longest wait in seconds; longer ones are read as this one. */
+/** The longest wait in seconds; longer waits are capped at it. */
 const LONGEST = 32 * 86_400;
 /** Seconds from noon as a Unix timestamp. */
 const T = (fromNoon: number): string => String(1_795_262_400 + fromNoon);
@@ -119,7 +119,7 @@ test.each<[string, number, Given, Expected]>([
   expect([limit, remaining, seconds(resetInMs)]).toEqual([expectedLimit, expectedRemaining, expectedReset]);
 });
 
-test('a reading contains its status, whether it is a refusal, and nothing of the RateLimit header of an IETF draft', () => {
+test('a reading contains its status and whether it is a refusal, and ignores the RateLimit header of an IETF draft', () => {
   const head = { status: 503, headers: { ratelimit: '"default";r=0;t=30' }, receivedAt: NOW, sentAt: NOW };
   const nothing = {
     limit: undefined,

@@ -89,7 +89,7 @@ test.each([
   expect(error).toMatchObject({ kind: 'network', hint });
 });
 
-test("the error of a response has the service's code, message and status, with control characters escaped", () => {
+test("the error of a response contains the service's code, message and status, with control characters escaped", () => {
   const body = '{"code":"bad\\u001b","message":"name\\u001b[31m is empty","status":400}';
   const message = 'the service rejected the request (400): name␛[31m is empty';
   expect(responseError(write, response(400, body))).toMatchObject({ code: 'bad␛', status: 400, message });
@@ -115,7 +115,7 @@ test.each<[status: number, body: string, headers: HttpResponse['headers'], messa
   [405, '', { allow: 'POST' }, 'rejected', 'check the base URL'],
   [408, '', {}, 'the service timed out (408)', LATER],
 ])(
-  'the error after a %i with the body %j and the headers %j has the right hint',
+  'the error after a %i with the body %j and the headers %j contains "%s", with the hint: %s',
   (status, body, headers, what, hint) => {
     const message = expect.stringContaining(what);
     expect(responseError(read, response(status, body, headers))).toMatchObject({ message, hint });

@@ -45,7 +45,7 @@ function timeoutAfterHead(): Attempt {
 
 const responding = (bytes: Buffer | string) => serve((socket) => socket.end(bytes));
 
-test('a request has the documented headers', async () => {
+test('a request contains the documented headers', async () => {
   const { url, requests } = await responding(response('200 OK', '[]', 'X-RateLimit-Limit: 60'));
   const { status, headers, body } = await send(url);
   expect([status, headers['x-ratelimit-limit'], Buffer.from(body).toString()]).toEqual([200, '60', '[]']);
@@ -74,7 +74,7 @@ test('a response is complete although early hints precede it and its connection 
   expect([status, Buffer.from(body).toString(), heads]).toEqual([201, '{}', [201]]);
 });
 
-test('a response has the times of the first byte of its request and of its head', async () => {
+test('a response contains the times of the first byte of its request and of its own head', async () => {
   let now = 1000;
   const { url } = await serve((socket) => {
     now = 3000;
