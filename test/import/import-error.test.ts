@@ -61,11 +61,14 @@ test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, R
   ['the service redirects a create', 7, {}, stopped('service', { status: 302 }), /^why\nrun/],
   ['SIGINT ends it', 130, {}, interrupted, /^interrupted\nrun `petstore .* 'my file.csv' -p staging` to resume$/],
   ['SIGTERM ends it', 143, {}, stopped('interrupted', { exitCode: 143 }), /^terminated\nrun .* to resume$/],
-])('if %s, an import exits with code %s, and its error, if any, has a hint', (_what, code, document, stop, text) => {
-  const error = ended(document, stop);
-  expect(error ? exitCodeOf(error) : 0).toBe(code);
-  expect(error ? `${error.message}\n${error.hint}` : '').toMatch(text);
-});
+])(
+  'if %s, an import exits with code %s, and its error, if any, contains a hint',
+  (_what, code, document, stop, text) => {
+    const error = ended(document, stop);
+    expect(error ? exitCodeOf(error) : 0).toBe(code);
+    expect(error ? `${error.message}\n${error.hint}` : '').toMatch(text);
+  },
+);
 
 test("an import's error keeps code, status and time to retry, and its outcome is unknown if rows are unknown", () => {
   expect(ended(KNOWN)).toMatchObject({ code: 'invalid', status: 400 });

@@ -113,7 +113,7 @@ test('two imports of the same rows at once, by clients in memory, run one after 
   expect(warnings).toEqual([expect.stringMatching(/^waiting for another import to finish \(PID \d+ on \S+\)$/)]);
 });
 
-test('an aborted import ends at once with the document of what it did, and the next one waits for its last creates', async () => {
+test('an aborted import ends immediately with its document, and the next import waits for its last creates', async () => {
   const listed: object[] = [];
   const abort = new AbortController();
   const reason = new Error('no longer needed');
@@ -160,7 +160,7 @@ test('an abort ends an import that waits for its rows, and close waits for an im
   expect(await Promise.race([importing, 'in progress'])).toMatchObject({ pending: 0 });
 });
 
-test('an import ends without a last list that would have to wait for the rate limit', async () => {
+test('an import omits its last list if this list would wait for the rate limit', async () => {
   const abort = new AbortController();
   const { client } = await sandboxClient({ plan: undefined, limits: ['2/1m'] }, { onWait: () => abort.abort() });
   const { created } = await client.categories.import(rows(1), { signal: abort.signal });

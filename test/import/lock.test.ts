@@ -76,7 +76,7 @@ test.runIf(hasModes)('a lock in a file is private, hides its URL, and locks no o
   for (const lock of locks) lock.assertHeld();
 });
 
-test('the lock of a new base URL removes locks that were not used for 48 hours, and their runs end', async () => {
+test('opening the lock of a new base URL removes locks unused for 48 hours, and their runs end', async () => {
   const { dir, clock, logs, acquire } = inFiles();
   const old = await acquire('old');
   const [unused] = logs();
@@ -131,7 +131,7 @@ function onForgetfulServer() {
   };
 }
 
-test('on a state server, a run may list at once, but creates nothing until 4 s after it took the lock', async () => {
+test('on a state server, a run may list immediately, but creates nothing until 4 s after it took the lock', async () => {
   const { clock, pauses, pause, start } = onForgetfulServer();
   const run = start(1);
   await run.acquire({ signal, pause });
@@ -254,7 +254,7 @@ test('a run waits as long as the service may process creates of a killed run, ev
   expect((await acquire(13)).drainMs).toBe(39_000);
 });
 
-test('a run whose process cannot be seen is taken over after 60 s without a record', async () => {
+test('a run of a process whose liveness is unknown is taken over after 60 s without a record', async () => {
   const it = shared();
   const first = await it.acquire(11);
   let polls = 0;
