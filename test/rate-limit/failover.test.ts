@@ -114,7 +114,7 @@ class Machine {
     return call;
   }
 
-  /** How long the key is blocked by this machine's clock, in milliseconds. */
+  /** The rest of the key's block by this machine's clock, in milliseconds. */
   get blockedMs(): number {
     return (this.ledger.quota().blocked?.until ?? 0) - this.clock.at;
   }
@@ -252,7 +252,7 @@ withServer('a machine whose clock is set back during an outage shares no longer 
   expectStated(other);
 });
 
-withServer('a machine whose clock is set back between two outages waits for no reset of the first', async () => {
+withServer('a machine whose clock is set back between two outages waits for no reset of the first outage', async () => {
   const machine = await Machine.with(3);
   await server.kill();
   machine.see(await machine.outlasting(machine.take()), 0);

@@ -198,11 +198,11 @@ function rounds(state: KeyState, count: number, from = 10): number[] {
   });
 }
 
-test('without headers, concurrency starts at one and grows by one request for each round of successes', () => {
+test('without headers, the concurrency starts at one and grows by one request per round of successes', () => {
   expect(rounds(play(BARE), 5)).toEqual([2, 2, 3, 4, 5]);
 });
 
-test('an unexplained refusal halves the requests in flight, which then grow by an eighth for each round', () => {
+test('an unexplained refusal halves the concurrency, which then grows by an eighth per round', () => {
   const state = play(BARE);
   rounds(state, 8);
   play('200 grants 8, 205 429 n200-0 wait=1000', state);
@@ -211,7 +211,7 @@ test('an unexplained refusal halves the requests in flight, which then grow by a
   expect(rounds(state, 10, 1320)).toEqual([4, 4, 4, 4, 4, 4, 4, 4, 4, 5]);
 });
 
-test('a refusal that an open window does not explain halves the requests in flight', () => {
+test('a refusal that an open window does not explain halves the concurrency', () => {
   const state = play(OPEN);
   for (let id = 0; id < 40; id++) play(`1 take x${id}, 2 ok x${id}`, state);
   play('3 take a b c d e f g h, 10 429 a wait=1000, 20 lost b c d e f g h, 1010 take probe, 1020 ok probe', state);

@@ -150,7 +150,7 @@ test('a limiter without headers that refills steadily refuses at most half of th
   expect(outcome.makespan).toBeLessThanOrEqual(2 * (120 - 11) * 1000);
 });
 
-test('50 random services, some of which lose a sixth of the responses, refuse no request', async () => {
+test('50 random services, some of which lose a sixth of the responses, reject no request', async () => {
   const service = fc.record({
     mode: fc.constantFrom('fixed' as const, 'anchored' as const, 'sliding' as const, 'bucket' as const),
     reset: fc.constantFrom('ceil' as const, 'floor' as const, 'ms' as const),

@@ -80,7 +80,7 @@ test('a record that a server does not take gets the time of the log that takes i
   expect([warnings, switches, memory.opened]).toEqual([['server failed'], [[['a 1500'], 1500]], 0]);
 });
 
-test('a place that cannot be opened is left at once, with one warning and without a switch', async () => {
+test('a place that cannot be opened is skipped immediately, with one warning and without calling onSwitch', async () => {
   const [, file, memory] = threePlaces();
   file.fails = 'open';
   const { write, warnings, switches } = open(file, memory);

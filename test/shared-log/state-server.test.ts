@@ -82,7 +82,7 @@ test('a permission that is revoked after the first reply is an error of storage,
   expect(error).toMatchObject({ kind: 'storage', message: expect.stringContaining('permission denied') });
 });
 
-test('a hint names the settings as the user knows them, and a message an IPv6 address in brackets', () => {
+test('hints name the settings of the command line or of the library, and messages show IPv6 addresses in brackets', () => {
   expect(client(6379, { host: '::1' }).name).toBe('[::1]:6379');
   const { hint } = replyError(new Error('WRONGPASS'), 0);
   expect(hint?.(SETTINGS)).toBe('check statePassword and the user in stateUrl');
