@@ -62,7 +62,7 @@ withServer('machines and the library share one rate limit on a server with a pas
   expect(client.quota()).toMatchObject({ remaining: 40, stateServer });
 });
 
-withServer('a client that is closed while a list gets its 429 tells the other machines first', async () => {
+withServer('a client that is closed during a list shares the 429 of this list with the other machines', async () => {
   await using server = await RedisServer.start();
   let respond = (): void => undefined;
   const closing = new Promise<void>((resolve) => {
@@ -103,7 +103,7 @@ withServer('a client that is closed while a list gets its 429 tells the other ma
   limited.close();
 });
 
-withServer('a command tells the other machines of its response before it ends', async () => {
+withServer('a command shares the quota of its response with the other machines before it ends', async () => {
   await using server = await RedisServer.start();
   const service = await serving(async () => {
     // The record can only be written once the server runs again.
@@ -123,7 +123,7 @@ withServer('a command tells the other machines of its response before it ends', 
   expect(JSON.parse(out)).toMatchObject({ remaining: 41 });
 });
 
-test('with an unavailable state server, an import exits with code 9 and sends nothing, and the sandbox is not affected', async () => {
+test('an unavailable state server causes exit code 9 of an import, which sends nothing, but does not affect the sandbox', async () => {
   const env = machine('redis://127.0.0.1:1');
   const imported = await inProcess(['categories', 'import', rows(), '--yes'], { env });
   expect([imported.code, sent()]).toEqual([9, []]);

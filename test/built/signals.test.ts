@@ -81,7 +81,7 @@ function errorIn({ err }: Outcome): object {
 test.concurrent.each([
   ['a list that waits for the rate limit', 'categories list', limited, written, 'SIGINT', { message: 'interrupted' }],
   ['a login', 'auth login --json', silent, received(), 'SIGTERM', { kind: 'interrupted', message: 'terminated' }],
-] as const)('%s reports its end after a signal, then ends by this signal', async (...row) => {
+] as const)('%s prints an error after a signal, then ends by this signal', async (...row) => {
   const [, line, respond, begun, signal, error] = row;
   const end = await interrupted(runFrom('the saved profile', respond), line, signal, begun);
   expect(end).toMatchObject({ code: EXIT_CODES[signal], signal, out: '' });
