@@ -80,8 +80,9 @@ export class Invariants {
   #refusals = 0;
   #refusedAt = -1;
   #passedAt = -1;
-  /** The end of the stated waits and exhausted windows, and of the waits and windows of any response. */
+  /** The end of all stated waits and exhausted windows. */
   #dueAt = 0;
+  /** The end of all waits and windows in any response. */
   #statedUntil = 0;
   /** The creates of imports, since the state server last lost their locks. */
   #creates: { readonly process: SimulatedProcess; readonly at: number }[] = [];

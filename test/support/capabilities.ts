@@ -19,7 +19,7 @@ export const hasSignals = posix;
 export const hasSymlinks = posix;
 export const hasDevices = existsSync('/dev/zero');
 export const hasDevFull = existsSync('/dev/full');
-/** File names that differ in case; Windows and macOS ignore case by default. */
+/** File names that differ only in case; Windows and macOS ignore case by default. */
 export const hasCaseSensitiveNames = !existsSync(import.meta.filename.toUpperCase());
 /** Mount namespaces, in which a process can fill a small file system. */
 export const hasMounts = posix && spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
