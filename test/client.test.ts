@@ -314,7 +314,7 @@ test('the client library gets a category by its exact name or id, and one that d
 });
 
 test.each([[''], [undefined], [{}], [{ id: '1' }], [{ id: 1.5 }], [null]])(
-  'to get the category %j is a usage error, and nothing is sent',
+  'getting the category %j is a usage error, and nothing is sent',
   async (wanted) => {
     const message = 'the category must be a name or an object with an integer id';
     await expectUnsent(({ categories }) => categories.get(wanted as string), message);
@@ -354,7 +354,7 @@ test('statePassword is sent to the state server, and the error names it if the s
   expect(server.commands).toEqual(['AUTH']);
 });
 
-test('an empty stateUrl counts as none', async () => {
+test('an empty stateUrl counts as unset', async () => {
   expect(open({ baseUrl: 'https://pets.example/v1', stateUrl: '' }).quota().stateServer).toBeNull();
 });
 

@@ -82,10 +82,13 @@ const commands = documents.flatMap((file) => {
   return [...blocks, ...spans].flatMap((line) => /(?:^|[|$] )petstore ([^|#]*)/.exec(line)?.[1]?.trim() ?? []);
 });
 
-test.each([...new Set(commands)])('the documents name `petstore %s`, a command with its options', async (line) => {
-  const { code, err } = await inProcess([...parseArgv(line.replace('COMMAND', 'doctor')), '--help']);
-  expect({ code, err }).toEqual({ code: 0, err: '' });
-});
+test.each([...new Set(commands)])(
+  'the command and the options of `petstore %s` in the documents exist',
+  async (line) => {
+    const { code, err } = await inProcess([...parseArgv(line.replace('COMMAND', 'doctor')), '--help']);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+  },
+);
 
 test.runIf(hasShell)('the blocks of the documents for a shell have no syntax error', () => {
   const blocks = documents.flatMap((file) =>

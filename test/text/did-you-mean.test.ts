@@ -12,10 +12,10 @@ test.each([
   ['do', 'Dog'],
   ['doog', 'Dog'],
   ['', undefined],
-])('the word meant by "%s" is %s', (word, meant) => {
+])('the suggestion for "%s" is %s', (word, meant) => {
   expect(closestMatch(word, ['list', 'create', 'Donkey', 'Dog'])).toBe(meant);
 });
 
-test('an empty word means none, even of one known word', () => {
+test('an empty word leads to no suggestion, even if only one word is known', () => {
   expect(closestMatch('', ['create'])).toBeUndefined();
 });

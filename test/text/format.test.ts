@@ -82,13 +82,13 @@ test('a local time has a date only on another day, and a wait of at most a minut
   expect([formatUntil(noon + MINUTE, noon), formatUntil(noon + 2 * MINUTE, noon)]).toEqual(['', ' (until 12:02)']);
 });
 
-test('a limit above a million is unlimited, and a million is a number', () => {
+test('a limit above 1,000,000 is shown as unlimited, and 1,000,000 as a number', () => {
   expect([formatRemaining(5, 1_000_000), formatMaximum(1_000_000)]).toEqual(['5 of 1,000,000', 'at most 1,000,000']);
   expect([formatRemaining(5, 1_000_001), formatMaximum(1_000_001)]).toEqual(['unlimited', 'unlimited']);
   expect(formatRemaining(1234, null)).toBe('1,234');
 });
 
-test('counts, lists and quotes are correct at their limits', () => {
+test('counts, lists and quotes are formatted correctly at their limits', () => {
   expect([0, 1, 2000].map((count) => formatCount(count, 'row'))).toEqual(['0 rows', '1 row', '2,000 rows']);
   expect([formatSome(['a', 'b'], 2), formatSome(['a', 'b', 'c'], 2)]).toEqual(['a, b', 'a, b, and 1 more']);
   expect(quoted('x'.repeat(40))).toBe(`"${'x'.repeat(40)}"`);

@@ -74,7 +74,7 @@ test.each([
 });
 
 test.each(['sandbox_dev', 'sk_team', 'rk_prod_eu', 'team-blue2green-x1', 'eu-central-1a-2026w47'])(
-  'the profile name %s is no key',
+  'the profile name %s is not treated as a key',
   async (name) => {
     const { err } = await inProcess(['auth', 'login', name], { stdin: 'sk_secret_0123456789abcdef\n' });
     expect(err).toContain(`error: profile "${name}" does not exist\n`);
