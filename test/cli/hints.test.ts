@@ -137,10 +137,13 @@ test.each<[...Row, again: string]>([
   ['auth login ci', 3, 'add --url https://HOST/v1', nothing, 'auth login ci --url URL'],
   ['api GET /v1/categories', 4, 'omit /v1, since the base URL ends in it', nothing, 'api GET /categories'],
   ["api POST categories -d '@my dog.json'", 2, INPUT, writeBody, "api POST categories --input 'my dog.json'"],
-])('`petstore %s` fails with code %i, and succeeds as its hint asks: %s', async (line, code, hint, given, again) => {
-  await fail(line, code, hint, given);
-  expect(await run(again.replace('URL', service.url))).toMatchObject({ code: 0 });
-});
+])(
+  '`petstore %s` fails with code %i, and succeeds with the change in its hint: %s',
+  async (line, code, hint, given, again) => {
+    await fail(line, code, hint, given);
+    expect(await run(again.replace('URL', service.url))).toMatchObject({ code: 0 });
+  },
+);
 
 const LIST = 'categories list -p staging';
 const lookUp = (search: string): string =>

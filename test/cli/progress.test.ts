@@ -24,7 +24,7 @@ async function appears(shown: () => string, text: string): Promise<void> {
   await expect.poll(shown, { timeout: 10_000, interval: 5 }).toContain(text);
 }
 
-test('a wait is reported once in a pipe, and a longer wait again', () => {
+test('a wait prints one line in a pipe, and a longer wait prints another', () => {
   const { progress, shown } = start();
   progress.wait(wait(43));
   progress.wait(wait(43));

@@ -162,10 +162,13 @@ test.each([
   expect(await inProcess(line.split(' '))).toEqual({ code: 0, out: `${version}\n`, err: '' });
 });
 
-test.each(['-h', '--help', '--json', '-p'])('a name %s is the value of --name', async (name) => {
-  const { code, out } = await inProcess(['categories', 'create', '--name', name, '-p', 'sandbox', '-q']);
-  expect({ code, out }).toEqual({ code: 0, out: `Created category "${name}" (id 1)\n` });
-});
+test.each(['-h', '--help', '--json', '-p'])(
+  '`categories create --name %s` creates a category of this name',
+  async (name) => {
+    const { code, out } = await inProcess(['categories', 'create', '--name', name, '-p', 'sandbox', '-q']);
+    expect({ code, out }).toEqual({ code: 0, out: `Created category "${name}" (id 1)\n` });
+  },
+);
 
 test('an argument with invalid UTF-8 is a usage error', async () => {
   const { code, out, err } = await inProcess(['categories', 'create', '--name', 'caf\ufffd', '-p', 'sandbox']);

@@ -113,7 +113,7 @@ test('doctor names a damaged config file', async () => {
   expect([code, failed]).toEqual([9, [{ id: 'profile', label: 'Profile', status: 'failed', detail, hint }]]);
 });
 
-test('doctor prints one error for each unusable config or state directory, with the variable that sets it', async () => {
+test('doctor shows one failed check for each unusable config or state directory, with the variable that sets it', async () => {
   const { code, failed, of } = await doctor({ PETSTORE_CONFIG_DIR: NO_DIRECTORY, PETSTORE_STATE_DIR: NO_DIRECTORY });
   const hints = failed.map(({ id, hint }) => [id, hint]);
   const hint = (id: string) => [id, `set PETSTORE_${id.toUpperCase()}_DIR to a directory that you can write to`];
@@ -193,7 +193,7 @@ test.each([
   },
 );
 
-test('doctor prints each row when its check has ended', async () => {
+test('doctor prints the row of each check as soon as the check ends', async () => {
   let before = '';
   const { env } = await serving(() => {
     before = context.stdout.text();
@@ -230,7 +230,7 @@ test.runIf(hasMounts)('doctor reports a full disk, with the hint to free disk sp
 });
 
 test.runIf(hasModes).each(['705', '750'])(
-  'doctor warns of a directory of mode %s, until its hint is followed',
+  'doctor warns about a directory of mode %s until a user follows the hint',
   async (mode) => {
     const dir = withConfig({ 'config.json': '{}' });
     const hint = `run \`chmod -R go= ${join(dir, 'config')}\``;

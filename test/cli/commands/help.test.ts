@@ -115,7 +115,7 @@ test('the headings of help are bold on a terminal with color and plain otherwise
   expect((await inProcess(['--help', '--no-color'], { columns: 80 })).out).not.toContain('\u001b');
 });
 
-test.each([120, 80])('`petstore` alone fits 45 rows of %i columns', async (columns) => {
+test.each([120, 80])('the output of `petstore` without a command fits 45 rows of %i columns', async (columns) => {
   const { code, out } = await inProcess([], { columns });
   expect([code, out.split('\n').length <= 45]).toEqual([0, true]);
 });

@@ -93,7 +93,7 @@ test.each([
   },
 );
 
-test('`quota --refresh` reports if the service sends no rate-limit headers', async () => {
+test('`quota --refresh` prints that the service sent no rate-limit headers, if so', async () => {
   const { env } = await serving(() => ({ body: [] }));
   const { out } = await inProcess(['quota', '--refresh'], { env });
   expect(out).toContain('remaining     unknown (the service sent no rate-limit headers)\n');
@@ -145,7 +145,7 @@ function lineAt(ms: number, state = play('0 take a, 0 ok a'), profile?: string):
   return formatQuotaLine(quota, START + ms, profile);
 }
 
-test('the quota line shows limit, remaining requests and reset, and after a 429 the wait', () => {
+test('the quota line shows limit, remaining requests and reset, and is omitted after a 429', () => {
   expect(lineAt(17_000)).toBe('quota: 59 of 60 left, resets in 43s');
   expect(lineAt(1000, play('0 take a, 0 429 a'), 'farm')).toBeUndefined();
 });

@@ -70,7 +70,7 @@ test.each([
   await expect(reading).rejects.toMatchObject({ message: `${label} is empty`, hint });
 });
 
-test('every invalid row is reported with its first line', async () => {
+test('the error lists every invalid row with its first line', async () => {
   const csv = 'name,description\n"two\nlines",ok\n,no name\n\nx\n" ",quoted\nx,y,z\n"fine",""\n';
   const { message, details } = await failure(csv);
   expect(message).toBe(

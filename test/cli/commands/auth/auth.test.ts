@@ -86,7 +86,7 @@ test('auth login replaces the key and keeps the saved URL, unless --url is given
   expect(saved()).toEqual({ url: 'https://b.example/v1', key: 'other-key-0123-ther', origin: 'https://b.example' });
 });
 
-test('auth login without a name is for the active profile', async () => {
+test('auth login without a name saves the key in the active profile', async () => {
   await petstore('auth switch staging');
   expect((await petstore('auth login', GOOD_KEY)).err).toContain('profile "staging" has no base URL');
   expect((await login(GOOD_KEY)).out).toContain('for profile "staging"');
@@ -102,7 +102,7 @@ test('auth login takes the URL from the environment unless -p is given, and warn
   });
 });
 
-test('auth logout removes the key and keeps the URL, and a second logout reports that no key is saved', async () => {
+test('auth logout removes the key and keeps the URL, and a second logout prints that no key is saved', async () => {
   await login(GOOD_KEY);
   for (const done of ['Removed the key of', 'No key is saved for']) {
     const run = await petstore('auth logout', '', { PETSTORE_PROFILE: '' });
@@ -173,7 +173,7 @@ test.each([
 });
 
 test.each(['status', 'switch staging', 'logout --delete', 'login', 'login farm'])(
-  'with a damaged file, `auth %s` is an error that chooses no profile and changes nothing',
+  '`auth %s` with a damaged profile file is an error and leaves the file unchanged',
   async (line) => {
     await login(GOOD_KEY);
     fs.writeFileSync(file(), `{"key":"${GOOD_KEY}`);
@@ -218,7 +218,7 @@ test('--profile overrides the URL and key from the environment, with one warning
   expect(err).toContain('warning: --profile overrides PETSTORE_API_KEY and PETSTORE_BASE_URL\nquota (farm): ');
 });
 
-test('auth status names a missing base URL only of a profile that is active or saved', async () => {
+test('auth status lists a problem only of a profile that is active or saved', async () => {
   expect((await petstore('auth status')).out).toMatch(/\n\nProfile "production" has no base URL\n$/);
   await login(GOOD_KEY, ' farm');
   expect((await petstore('auth status')).out).not.toContain('has no');

@@ -8,7 +8,7 @@ import { inProcess, serving, world } from '../../../support/world.ts';
 const create = (dir: string, ...args: string[]) =>
   inProcess(['categories', 'create', '-p', 'sandbox', '-q', '--name', 'dog', ...args], { dir });
 
-test('`create --if-missing` creates a category once and reports a different description', async () => {
+test('`create --if-missing` creates a category once, and warns about a different description', async () => {
   const dir = tempDir();
   const ifMissing = (...args: string[]) => create(dir, '--if-missing', '--description', ...args);
   expect(await ifMissing('pet')).toEqual({ code: 0, out: 'Created category "dog" (id 1)\n', err: '' });

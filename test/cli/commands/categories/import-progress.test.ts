@@ -73,13 +73,19 @@ const soon = { ...ended, nextRequestAt: START + 61_050, isWaiting: true } as con
 
 test.each<[string, string, number, Shown, number]>([
   ['fits 37 cells', '118 of 900 · 13m left · quota 2 of 60', 118, minute, 37],
-  ['has no quota in 36 cells', '118 of 900 · 13m left', 118, minute, 36],
+  ['omits the quota in 36 cells', '118 of 900 · 13m left', 118, minute, 36],
   ['keeps the time left at 40 columns', '199,999 of 299,999 · 1h 40m left', 199_999, largest, ROOM_40],
   ['omits the quota during a wait', '118 of 900 · 14m left', 118, { ...ended, isWaiting: true }, ROOM_80],
   ['counts unknown rows', '890 of 900 · 1m left · quota 2 of 60 · 3 unconfirmed', 890, toLookUp, ROOM_80],
   ['shows no time after the last row', '900 of 900 · quota 2 of 60', 900, minute, ROOM_80],
-  ['needs the length of the window', '118 of 900 · quota 0 of 60', 118, { resetAt: START + HALF_HOUR }, ROOM_80],
-  ['knows the time to the only reset that is needed', '840 of 900 · 30s left', 840, {}, ROOM_40],
+  [
+    'shows no time without the length of the window',
+    '118 of 900 · quota 0 of 60',
+    118,
+    { resetAt: START + HALF_HOUR },
+    ROOM_80,
+  ],
+  ['shows the time to the only reset that is needed', '840 of 900 · 30s left', 840, {}, ROOM_40],
   ['shows the wait for the next request to the second', '895 of 900 · 1m 2s left', 895, soon, ROOM_80],
 ])('the progress line %s: %s', (_what, expected, done, shown, room) => {
   const { total = 900, unknown = 0, isWaiting = false, ...given } = shown;
@@ -107,7 +113,7 @@ test('the progress line shows no time until two resets show the length of a wind
 test.each([
   ['without a window, from the pace with waits', quota(unknown), '6m'],
   ['in an open window, from the pace without waits', quota({ limit: 60_000, remaining: 60_000 }), '3m'],
-])('the time left is derived %s', async (_what, view, expected) => {
+])('the progress line derives the time left %s', async (_what, view, expected) => {
   const clock = new FakeClock(START);
   const show = progressLineFormatter(clock);
   const line = (created: number, isWaiting: boolean) =>

@@ -88,7 +88,7 @@ test('an import of an invalid file exits with code 2 and records nothing, even w
   expect((await inProcess([...IMPORT, 'good.csv'], { dir })).code).toBe(3);
 });
 
-test('an import reports a rejected row and creates the others, and an import of the corrected file creates the rest', async () => {
+test('an import names a rejected row and creates the others, and an import of the corrected file creates the rest', async () => {
   const { file, run, names } = shop();
   // Larger than the sandbox's limit.
   const name = 'x'.repeat(1_100_000);
@@ -126,7 +126,7 @@ test.each<[ImportData, unknown, unknown]>([
   [planned(1500, DAY_MS), { ...PLAN, estimatedSeconds: 2, exceedsDailyLimit: true }, undefined],
   [planned(0, DAY_MS), { ...PLAN, estimatedSeconds: 0, exceedsDailyLimit: false }, undefined],
   [planned(1500, 60_000), { ...PLAN, estimatedSeconds: 2, exceedsDailyLimit: false }, undefined],
-])('the JSON of the import %j is %j, and the change that it made is %j', (data, json, change) => {
+])('the import %j is printed as the JSON %j, and an output error states the change %j', (data, json, change) => {
   expect([importView.json?.(data), importView.change?.(data)]).toEqual([json, change]);
 });
 
@@ -329,7 +329,7 @@ test.each<[string, string | undefined]>([
   ],
   ['[{"name":"fox"},\n\n{"name":"cat"}, {"name":"fox"\n}]', '1 row repeats a name and is skipped: row 3 "fox"'],
   ['{"name":"fox"}\n{"name":"cat"}', undefined],
-])('rows of %j that repeat a name are reported with their lines, if there are any', async (content, warning) => {
+])('the warning about repeated names in the rows %j is %j', async (content, warning) => {
   const rows = await readRows({ label: 'it', extension: '', bytes: Buffer.from(content) }, { ignoreExtra: false });
   expect(repeatedNamesWarning(rows)).toBe(warning);
 });

@@ -79,7 +79,7 @@ test.each([
   expect(err()).toBe(`09:05:07 ${line}\n`);
 });
 
-test('commands with the profile `sandbox` share their data with `petstore sandbox`, and keep their windows', async () => {
+test('commands with the profile `sandbox` share data with `petstore sandbox`, and keep their rate-limit windows', async () => {
   const [dir, clock] = [tempDir(), new FakeClock()];
   const { url } = await serve(['--key', 'sandbox_alice_0001'], { dir });
   for (const [at, left] of [59, 58].entries()) {
