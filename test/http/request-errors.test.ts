@@ -95,7 +95,7 @@ test("the error of a response contains the service's code, message and status, w
   expect(responseError(write, response(400, body))).toMatchObject({ code: 'bad␛', status: 400, message });
 });
 
-// Our clock says midnight.
+// The local clock is at midnight.
 const [SEVEN, EIGHT] = ['07', '08'].map((hour) => `Thu, 01 Jan 1970 ${hour}:00:00 GMT`) as [string, string];
 
 test.each<[status: number, body: string, headers: HttpResponse['headers'], message: string, hint: string | undefined]>([

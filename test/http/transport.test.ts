@@ -120,7 +120,7 @@ test('each of two connections loses at most one request if the service closes re
   expect(lost).toBeLessThanOrEqual(2);
 });
 
-test('the error of an aborted attempt reports whether the request was sent', async () => {
+test('the error of an aborted attempt states whether the request was sent', async () => {
   const abort = new AbortController();
   const { url } = await serve(() => abort.abort());
   for (const requestSent of [true, false]) {

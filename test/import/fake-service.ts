@@ -28,7 +28,7 @@ const ERRORS = {
 };
 
 interface Effect {
-  /** Committed within this time; not at all if undefined. */
+  /** The time within which the create is committed; undefined if never. */
   readonly commitMs?: number;
   /** A failure instead of the 201. */
   readonly response?: keyof typeof ERRORS;

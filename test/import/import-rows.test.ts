@@ -75,7 +75,7 @@ test.each([
   });
 });
 
-test('an import with a rejected row creates the others, and its error has the document without the key', async () => {
+test('an import with a rejected row creates the others, and its error contains the document without the key', async () => {
   const created: object[] = [];
   const key = 'sandbox_rejected_row';
   const fake = await serving(({ method, body }) => {

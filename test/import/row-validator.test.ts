@@ -14,7 +14,7 @@ test('rows are read from any iterable, and null is no description', async () => 
   expect(await checkRows([])).toEqual([]);
 });
 
-test('all invalid rows of a program are reported in one usage error', async () => {
+test('one usage error lists all invalid rows of a program', async () => {
   const [a, c] = [{ name: 'a' }, { name: 'c', description: 'x' }];
   const checking = checkRows([
     a,
