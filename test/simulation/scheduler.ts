@@ -9,9 +9,9 @@ export const EPOCH = Date.parse('2026-11-21T12:00:00.250Z');
 
 export interface Machine {
   readonly name: string;
-  /** Its wall clock minus true time, in milliseconds. */
+  /** The machine's wall clock minus true time, in milliseconds. */
   skewMs: number;
-  /** When its wall clock was last set back; -1 before. */
+  /** The time at which the wall clock was last set back; -1 before. */
   setAt: number;
 }
 
@@ -19,21 +19,21 @@ export interface Machine {
 export interface SimulatedProcess {
   readonly pid: number;
   readonly machine: Machine;
-  /** The name of its machine or container: the liveness of a process in another container is unknown. */
+  /** The name of the process's machine or container: the liveness of a process in another container is unknown. */
   readonly host: string;
   readonly command: string;
   readonly maxWaitMs: number;
   readonly startedAt: number;
-  /** When it ended by itself; -1 before. */
+  /** The time at which the process ended by itself; -1 before. */
   endedAt: number;
   /** Virtual time of the last request or response; -1 before the first. */
   activeAt: number;
   dead: boolean;
   suspendedUntil: number;
-  /** Whether it is killed during its next write, or while it rotates a log. */
+  /** Whether the process is killed during its next write, or while it rotates a log. */
   diesWriting: boolean;
   diesRotating: boolean;
-  /** The end of the wait that its last 429 stated, in virtual time. */
+  /** The end of the wait that the last 429 to the process stated, in virtual time. */
   refusedUntil: number;
   /** Requests that may be sent as soon as there is a connection. */
   connecting: number;
@@ -45,7 +45,7 @@ export interface SimulatedProcess {
   owed: number;
   /** Acts like Ctrl-C. */
   readonly onInterrupt: () => void;
-  /** Called when it is killed. */
+  /** Called when the process is killed. */
   readonly onDeath: () => void;
 }
 

@@ -31,9 +31,9 @@ export interface ServiceRequest {
   /** The name that a create sends; undefined for a list. */
   readonly name: string | undefined;
   readonly process: SimulatedProcess;
-  /** Virtual time of its first byte. */
+  /** Virtual time of the first byte of the request. */
   readonly sentAt: number;
-  /** When its client stopped waiting for the response, if it did, in virtual time. */
+  /** The virtual time at which the client stopped waiting for the response, if at all. */
   readonly lateSince: number | undefined;
 }
 
@@ -51,11 +51,11 @@ type Quota = ReturnType<typeof newQuota>;
 function newQuota(windowEnds: number, used: number, confirmedAt: number) {
   return {
     ...{ windowEnds, used, confirmedAt },
-    /** When the first response of this window was received: from then on, the client knows the window. */
+    /** The time of the first response of this window: from then on, the client knows the window. */
     heardAt: Number.POSITIVE_INFINITY,
     /** True if the client cannot know the quota exactly, for example after a request that timed out. */
     foreign: false,
-    /** When the client first stopped waiting for a request that was served later. */
+    /** The time at which the client first stopped waiting for a request that was served later. */
     lateSince: Number.POSITIVE_INFINITY,
   };
 }

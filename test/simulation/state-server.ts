@@ -9,18 +9,18 @@ type Reply = string | number | readonly (string | number | readonly Entry[])[];
 /** The SHA-1 of the two scripts. */
 const APPEND = '69e74bb06e6cc88a6a44a57589d534899268c9ee';
 const COMPACT = '42ea66700104c0d6a0d09132db138bb7a2eb5c00';
-/** The time until all machines use it again after an outage, in milliseconds. */
+/** The time until all machines use the server again after an outage, in milliseconds. */
 const SETTLED_AFTER_MS = 10_000;
 
 export class StateServer {
-  /** Until when a machine may have missed or lost records; -1 before the first fault. */
+  /** The last time at which a machine may have missed or lost records; -1 before the first fault. */
   troubledUntil = -1;
-  /** When it last lost data. */
+  /** The time at which the server last lost data. */
   lostAt = Number.NEGATIVE_INFINITY;
   hungUntil = 0;
-  /** When it was unavailable. */
+  /** The times at which the server was unavailable. */
   readonly outages: { readonly from: number; readonly to: number }[] = [];
-  /** The longest time that a call takes to reach it, or its reply to return, in milliseconds. */
+  /** The longest time that a call takes to reach the server, or a reply to return, in milliseconds. */
   readonly slowestMs: number;
   readonly #scheduler: Scheduler;
   readonly #streams = new Map<string, Entry[]>();
@@ -31,7 +31,7 @@ export class StateServer {
     this.slowestMs = slowestMs;
   }
 
-  /** Whether it has ever had a fault. */
+  /** Whether the server ever had a fault. */
   get troubled(): boolean {
     return this.troubledUntil >= 0;
   }

@@ -1,4 +1,4 @@
-// Users with a list of tasks, who follow every printed hint literally.
+// Simulated users, who perform a list of tasks and follow every printed hint literally.
 import type { ImportDocument } from '../../src/client-types.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ended } from './invariants.ts';

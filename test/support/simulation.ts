@@ -22,12 +22,12 @@ export interface Simulation extends LimiterOptions {
   readonly processes: number;
   readonly workers: number;
   readonly requests: number;
-  /** The service's clock minus ours, in milliseconds. */
+  /** The service's clock minus the machines' clock, in milliseconds. */
   readonly skewMs?: number;
   /** The shortest and the longest time of a response, in milliseconds; each time is drawn at random. */
   readonly latencyMs?: readonly [number, number];
   readonly seed?: number;
-  /** When it begins, in epoch milliseconds by our clock. */
+  /** The start of the simulation, in epoch milliseconds by the machines' clock. */
   readonly startsAt?: number;
   readonly maxWaitMs?: number;
   /** The share of responses that are lost, 0 to 1; the requests are then reads and are retried. */
