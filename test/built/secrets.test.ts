@@ -79,23 +79,26 @@ test('the built program alters no data that contains the key or the password of 
   expect(leaks(err)).toBe(false);
 });
 
-test.runIf(hasSignals)('Node.js debug output and reports contain no API key and no state server password', async () => {
-  const silent = await startHttpFake(() => 'silence');
-  onTestFinished(silent.close);
-  const home = at(silent.url);
-  Object.assign(home.env, {
-    NODE_DEBUG: 'undici,http,net,tls',
-    NODE_OPTIONS: '--report-on-signal --report-directory=.',
-    PETSTORE_STATE_URL: `redis://${SECRET}@127.0.0.1:1`,
-    PETSTORE_STATE_PASSWORD: SECRET,
-  });
-  const child = start(home, ['categories', 'list', '--timeout', '20s']);
-  const outcome = ended(child);
-  await until(() => silent.requests.length > 0);
-  const report = (): string => readdirSync(home.dir).find((name) => /^report\..*\.json$/.test(name)) ?? '';
-  child.kill('SIGUSR2');
-  await until(() => report() !== '');
-  child.kill('SIGINT');
-  expectNoLeak(await outcome, home);
-  expect(readFileSync(join(home.dir, report()), 'utf8')).toContain('PETSTORE_STATE_DIR');
-});
+test.runIf(hasSignals)(
+  'Node.js debug output and diagnostic reports contain no API key and no state server password',
+  async () => {
+    const silent = await startHttpFake(() => 'silence');
+    onTestFinished(silent.close);
+    const home = at(silent.url);
+    Object.assign(home.env, {
+      NODE_DEBUG: 'undici,http,net,tls',
+      NODE_OPTIONS: '--report-on-signal --report-directory=.',
+      PETSTORE_STATE_URL: `redis://${SECRET}@127.0.0.1:1`,
+      PETSTORE_STATE_PASSWORD: SECRET,
+    });
+    const child = start(home, ['categories', 'list', '--timeout', '20s']);
+    const outcome = ended(child);
+    await until(() => silent.requests.length > 0);
+    const report = (): string => readdirSync(home.dir).find((name) => /^report\..*\.json$/.test(name)) ?? '';
+    child.kill('SIGUSR2');
+    await until(() => report() !== '');
+    child.kill('SIGINT');
+    expectNoLeak(await outcome, home);
+    expect(readFileSync(join(home.dir, report()), 'utf8')).toContain('PETSTORE_STATE_DIR');
+  },
+);

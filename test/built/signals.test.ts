@@ -96,7 +96,7 @@ test.concurrent.each<[Source, keyof typeof EXIT_CODES, format: string, profile: 
   ['the environment', 'SIGHUP', '', '', COUNTS],
   ['a typed profile', 'SIGTERM', ' --json', ' -p production', DOCUMENT],
 ])(
-  'with a key from %s, after %s, a create and an import%s report the categories that may exist, then end by the signal',
+  'with a key from %s, after %s, a create and an import%s name the categories that may exist, then end by the signal',
   async (source, signal, format, profile, imported) => {
     const unknown = format === '' ? {} : { kind: 'interrupted', outcome: 'unknown' };
     const create = await interrupted(runFrom(source, silent), `categories create --name dog${format}`, signal);

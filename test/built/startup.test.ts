@@ -127,7 +127,7 @@ describe.runIf(hasModes)('compiled code', () => {
     expect(readdirSync(join(cache, 'petstore'))).toHaveLength(1);
   });
 
-  test('is kept where NODE_COMPILE_CACHE says, and not at all with NODE_DISABLE_COMPILE_CACHE', async () => {
+  test('is kept in the directory NODE_COMPILE_CACHE, and not at all with NODE_DISABLE_COMPILE_CACHE', async () => {
     const [home, chosen] = [tempDir(), tempDir()];
     expect(await versionFrom(home, { NODE_COMPILE_CACHE: chosen })).toEqual(['none']);
     expect(readdirSync(chosen)).toHaveLength(HAS_OWN ? 1 : 0);
@@ -147,7 +147,7 @@ describe.runIf(hasModes)('compiled code', () => {
     expect(await versionFrom(home)).toEqual(['none']);
     mkdirSync(join(home, '.cache', 'petstore'), { recursive: true, mode: 0o700 });
     expect(await versionFrom(home)).toEqual([]);
-    // As in /tmp, nobody else can replace the directory.
+    // As in /tmp, no other user can replace the directory.
     chmodSync(home, 0o1000 | mode);
     expect(await versionFrom(home)).toHaveLength(2);
   });
