@@ -331,7 +331,7 @@ test('a create with ifMissing returns the existing category, with a warning if i
   expect(warnings).toEqual(['existing category "dog" has the description "pet"; the given description was ignored']);
 });
 
-test('an exception in onWarning is one of the program, and the create that caused the warning resolves', async () => {
+test('an exception in onWarning is an uncaught exception, and the create that caused the warning resolves', async () => {
   const handlers = process.listeners('uncaughtException');
   onTestFinished(() => handlers.forEach((handler) => void process.on('uncaughtException', handler)));
   process.removeAllListeners('uncaughtException');

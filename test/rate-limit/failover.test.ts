@@ -130,7 +130,7 @@ function unusable(): string {
 const BLOCKED = { granted: false, reason: 'blocked' };
 const refused = { waitMs: 600_000, waitFrom: 'retry_after', status: 429, refused: true } as const;
 
-withServer('the view includes a response whose record is on its way to the server', async () => {
+withServer('the quota and the block include a response whose record is on its way to the server', async () => {
   const machine = new Machine(30_000);
   machine.see(await machine.take(), 2);
   expect(machine.ledger.quota()).toMatchObject({ remaining: 2, inFlight: 0 });

@@ -87,7 +87,7 @@ test.each<[title: string, options: Partial<ServerOptions>, ...steps: Step[]]>([
     ['12:00:00.100', 2, 'rate_limited: 0 of 1 until 12:00:02, retry after Sat, 21 Nov 2026 12:00:02 GMT'],
   ],
   ['no limit', { plan: 'enterprise' }, ['12:00:10', 70, '200: 2147483647 of 2147483647 until 12:01:10']],
-])('the responses of the sandbox report %s, and no other key is affected', async (_title, options, ...steps) => {
+])('the responses of the sandbox show %s, and no other key is affected', async (_title, options, ...steps) => {
   const clock = new FakeClock();
   const { list } = await startTestSandbox({ clock, ...options });
   for (const [time, requests, last] of steps) {

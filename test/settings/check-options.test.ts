@@ -3,20 +3,23 @@ import { expect, test } from 'vitest';
 import { MAX_TIMER_MS } from '../../src/clock.ts';
 import { checkOptions, checkPath, checkTimeout, checkWholeNumber } from '../../src/settings/check-options.ts';
 
-test.each([1, 10, '10'])('the whole number %j is in the range from 1 to 10', (value) => {
+test.each([1, 10, '10'])('the option value %j is accepted as a whole number from 1 to 10', (value) => {
   expect(checkWholeNumber(value, 'n', 1, 10)).toBe(Number(value));
 });
 
-test.each([0, 11, '', ' 5', 1.5, '0x5', [5]])('the value %j is no whole number from 1 to 10', (value) => {
-  expect(() => checkWholeNumber(value, 'n', 1, 10)).toThrow(expect.objectContaining({ kind: 'usage' }));
-});
+test.each([0, 11, '', ' 5', 1.5, '0x5', [5]])(
+  'the option value %j is rejected as a whole number from 1 to 10',
+  (value) => {
+    expect(() => checkWholeNumber(value, 'n', 1, 10)).toThrow(expect.objectContaining({ kind: 'usage' }));
+  },
+);
 
-test('a timeout is rounded up to a millisecond and cut to the longest timer', () => {
+test('a timeout is rounded up to a millisecond and capped at the longest timer', () => {
   expect([checkTimeout(0.2), checkTimeout(1e12)]).toEqual([1, MAX_TIMER_MS]);
   expect(() => checkTimeout(0)).toThrow('timeoutMs must be greater than 0');
 });
 
-test('no options, as undefined or null, are valid, and a path is not empty', () => {
+test('undefined and null count as no options, and an invalid path is rejected', () => {
   for (const none of [undefined, null]) expect(checkOptions(none, ['a'], 'f')).toEqual({});
   expect([checkPath(undefined, 'data'), checkPath('x', 'data')]).toEqual([undefined, 'x']);
   for (const path of ['', 'a\0b', 5]) expect(() => checkPath(path, 'data')).toThrow('data must be a path');
