@@ -14,17 +14,17 @@ import { METHODS, rawRequest } from './raw-request.ts';
 import type { Category, CategoryId, NewCategory } from './types.ts';
 import { newCategoryProblem } from './types.ts';
 
-/** One call; its requests have its signal and timeout. */
+/** One call, whose requests share a signal and a timeout. */
 interface Call extends Api {
   readonly send: HttpClient['send'];
-  /** Its reason is a PetstoreError. */
+  /** Aborts the requests of the call; the reason is a PetstoreError. */
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
 }
 
 interface CallsOptions {
   readonly httpClient: () => Promise<HttpClient>;
-  /** The default of the calls. */
+  /** The timeout of calls that have none of their own. */
   readonly timeoutMs: number;
   readonly redactor: Redactor;
 }
@@ -39,7 +39,7 @@ export class Calls {
   }
 
   /**
-   * @param names the options besides those of every call
+   * @param names the options that only some calls have
    * @throws PetstoreError
    */
   async run<Options extends CallOptions, Result>(
@@ -79,7 +79,7 @@ export class Calls {
   }
 }
 
-// No listener is added to the program's signal, which many calls may share. Returns a function that unlinks the two.
+// No listener is added to the program's signal, which many calls may share. Returns a function that unlinks the signals.
 function abortAfter(signal: AbortSignal | undefined, call: AbortController): () => void {
   if (signal === undefined) return () => undefined;
   if (!(signal instanceof AbortSignal)) throw new PetstoreError('usage', 'signal must be an AbortSignal');
@@ -123,7 +123,7 @@ function jsonText(body: unknown): string {
     // JSON has no functions and symbols, and UTF-8 cannot encode half of a surrogate pair.
     if (!/^(?:function|symbol)$/.test(typeof body) && !/\p{Surrogate}/u.test(text)) return text;
   } catch {
-    // Text that is not JSON, or an object with a cycle.
+    // The text is not JSON, or the object has a cycle.
   }
   throw new PetstoreError('usage', 'body is not valid JSON');
 }
@@ -137,7 +137,7 @@ export function publicDocument(document: ImportDocument, redactor: Redactor): Im
   return { ...withoutKeys(document, redactor), created: document.created.map(publicCategory) };
 }
 
-/** Redacts the messages of the service in the document of an import, which may repeat the key. */
+/** Redacts the service's messages in the document of an import: a message may repeat the key. */
 export function withoutKeys(document: ImportDocument, redactor: Redactor): ImportDocument {
   const redact = <T extends string | undefined>(text: T): T => text && (redactor.redact(text) as T);
   const failed = document.failed.map((row) => ({ ...row, code: redact(row.code), message: redact(row.message) }));

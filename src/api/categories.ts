@@ -30,7 +30,7 @@ const CACHED: ListFlaw = {
 const BY_ID = { hint: 'get the category by its id', reason: { is: 'needs_id' } } as const;
 const NOT_LISTED = { hint: 'see all categories', reason: { is: 'no_category' } } as const;
 
-/** Beyond these, comparing the names letter by letter would take too long. */
+/** With more names, comparing each of them letter by letter would take too long. */
 const MOST_COMPARED = 10_000;
 const LONGEST_COMPARED = 60;
 
@@ -40,7 +40,7 @@ export type Api = ReturnType<typeof createApi>;
 export function createApi(client: Sender) {
   return {
     categories: {
-      /** `GET /categories`: all categories, or the one page that the service sent, in its order. */
+      /** `GET /categories`: all categories, or the one page that the service sent, in the service's order. */
       list: async () => listing(await client.send(LIST_REQUEST)),
       /** `list` with `Cache-Control: no-cache`; a response from a cache (`Age`) is a flaw, too. */
       async listFresh(once = false) {
@@ -75,7 +75,7 @@ export function createApi(client: Sender) {
   };
 }
 
-// For example: the response (201) is not valid JSON.
+// Returns, for example, `the response (201) is not valid JSON`.
 function invalidResponse({ message, details: { problem = message } }: PetstoreError, status: number): string {
   return `the response (${status}) is ${problem.startsWith('not ') ? '' : 'invalid: '}${problem}`;
 }
@@ -108,7 +108,8 @@ export function categoriesOf(response: HttpResponse): readonly Category[] {
 
 /**
  * @param wanted the exact name, or the id
- * @throws PetstoreError `rejected` with the code `not_found` or `ambiguous`, `service` if the list does not prove that it is missing
+ * @throws PetstoreError `rejected` with the code `not_found` or `ambiguous`, `service` if the list does not prove
+ *   that the category is missing
  */
 export async function getCategory({ list }: Api['categories'], wanted: string | CategoryId): Promise<Category> {
   const { listed, flaw } = await list();
@@ -144,7 +145,7 @@ function nearName(wanted: string, names: readonly string[]): string | undefined 
 }
 
 /**
- * Creates a category, with `ifMissing` only if the list does not show one of exactly this name.
+ * Creates a category, with `ifMissing` only if the list shows no category of exactly this name.
  * @param warn called if the existing category has another description, or the service changed the name
  * @throws PetstoreError as `create` does; `service` if the list does not prove that the category is missing
  */

@@ -44,7 +44,7 @@ export function jsonValue(body: string | Uint8Array): unknown {
  * Checks a path, in which `//host` and `\\host` would name another host.
  * @param text with or without a leading slash
  * @returns path and query below the base URL, beginning with one `/`
- * @throws PetstoreError `usage` if it could leave the base URL
+ * @throws PetstoreError `usage` if the path could leave the base URL
  */
 export function pathBelowBase(text: string): string {
   const hint = 'use a path relative to the base URL, for example categories';
@@ -89,7 +89,7 @@ export function deprecationNotices(method: string, path: string, headers: HttpHe
   return notices.map((notice) => escapeControls(`${operation} ${notice}`));
 }
 
-// Formats "@" and a Unix time (RFC 9745) or an HTTP date (its drafts, RFC 8594); other text is unchanged.
+// Converts "@" and a Unix time (RFC 9745), or an HTTP date (its drafts, RFC 8594), to YYYY-MM-DD; returns other text unchanged.
 function day(value: string): string {
   const at = new Date(value.startsWith('@') ? Number(value.slice(1)) * 1000 : value);
   const [date = value] = Number.isNaN(at.getTime()) ? [] : (/^\d{4}-\d\d-\d\d/.exec(at.toISOString()) ?? []);

@@ -18,7 +18,7 @@ export interface NewCategory {
   readonly description?: string | undefined;
 }
 
-/** @internal Why values cannot be sent as a new category: the service's rules, and text that JSON in UTF-8 cannot hold. */
+/** @internal Why values cannot be sent as a new category: a rule of the service, or text that UTF-8 cannot encode. */
 export function newCategoryProblem(name: unknown, description: unknown): string | undefined {
   if (name === undefined) return 'name is missing';
   if (typeof name !== 'string') return 'name must be a string';
