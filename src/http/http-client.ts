@@ -33,7 +33,7 @@ export class HttpClient {
   readonly #closed = new AbortController();
   /** Aborts creates and other unsafe requests: after the client's signal and the grace period. */
   readonly #grace = new AbortController();
-  /** The `stop` of requests that share a `cancel`: one for each request would take about 5% of the time of an import. */
+  /** One `stop` signal for each `cancel` signal: one for each request would take about 5% of the time of an import. */
   readonly #stopSignals = new WeakMap<AbortSignal, AbortSignal>();
   #inFlight = 0;
   #successes = 0;
@@ -42,7 +42,7 @@ export class HttpClient {
     const { clock, signal } = options;
     this.#options = options;
     this.#tickets = new TicketQueue(options, () => this.#inFlight > 0);
-    // Hundreds of requests may be in flight.
+    // Hundreds of requests in flight may listen to these signals, which is not a leak.
     setMaxListeners(0, signal, this.#grace.signal);
     const end = (): void => this.#grace.abort();
     const onAbort = (): void => void clock.sleep(ABORT_GRACE_MS, this.#closed.signal).then(end, end);

@@ -2,7 +2,7 @@
 import type { RateLimitReading } from '../rate-limit/key-state.ts';
 import type { ResponseHead } from './types.ts';
 
-// Resets farther ahead than this are ignored, and longer waits are shortened to it.
+// Resets farther ahead are ignored, and longer waits are capped at this time.
 const MAX_AHEAD_MS = 32 * 86_400_000;
 // Rounding and network delay may put a time slightly into the past.
 const PAST_SLACK_MS = 5000;
@@ -11,7 +11,7 @@ const NEAR_MS = 120_000;
 // A Retry-After from these numbers on can only be a Unix timestamp, in seconds or in milliseconds.
 const TIMESTAMP = 1e9;
 const TIMESTAMP_IN_MS = 1e11;
-// A Retry-After from this number on is in milliseconds if the reset says so, too, give or take its rounding.
+// A Retry-After from this number on is in milliseconds if the reset, within its rounding, confirms this.
 const PERHAPS_MS = 1000;
 const RESET_ROUNDING_MS = 2000;
 const DECIMAL = /^\d+(?:\.\d{1,9})?$/;
@@ -33,7 +33,7 @@ export function retryAfterMs(head: ResponseHead): number | undefined {
   return ms === undefined ? undefined : Math.min(MAX_AHEAD_MS, Math.max(0, Math.ceil(ms)));
 }
 
-// The unit is not documented: seconds (RFC 9110, 10.2.3), unless only another one is possible.
+// The unit is not documented: seconds (RFC 9110, 10.2.3), unless only another unit is possible.
 function numericWait(text: string, head: ResponseHead): number | undefined {
   if (!DECIMAL.test(text)) return undefined;
   const value = Number(text);
@@ -59,11 +59,11 @@ function waitOf(status: number, retryAfter: number | undefined, { remaining, res
   const isNear = resetInMs <= NEAR_MS;
   const isExhausted = (remaining ?? 0) === 0;
   if (retryAfter === undefined) return isNear || isExhausted ? byReset : NO_WAIT;
-  // If nothing is left and the reset is near, the later of the two counts.
+  // If nothing is left and the reset is near, the later of reset and Retry-After counts.
   return isNear && isExhausted && resetInMs > retryAfter ? byReset : byRetryAfter;
 }
 
-// More left than the limit is a contradiction, so both are ignored.
+// A remaining number above the limit is a contradiction, so both are ignored.
 function counts({ headers }: ResponseHead): Pick<Quota, 'limit' | 'remaining'> {
   const limit = parseCount(headers['x-ratelimit-limit']) || undefined;
   const remaining = parseCount(headers['x-ratelimit-remaining']);
@@ -82,13 +82,13 @@ function resetIn(head: ResponseHead): number | undefined {
   return ms < -PAST_SLACK_MS || ms > MAX_AHEAD_MS ? undefined : Math.max(0, Math.ceil(ms));
 }
 
-// The service's own `Date`, unless `Age` shows that the response comes from a cache; otherwise the time of our clock.
+// The service's own `Date`, unless `Age` shows that the response comes from a cache; otherwise the time of this machine's clock.
 function serviceTime({ headers, receivedAt }: ResponseHead): number {
   const isCached = (headers['age'] ?? '0') !== '0';
   return (isCached ? undefined : httpDate(headers['date'] ?? '')) ?? receivedAt;
 }
 
-// The preferred format of RFC 9110, 5.6.7. Date.parse accepts others, too, so the date must print as the text.
+// Reads the preferred format of RFC 9110, 5.6.7, only. Date.parse accepts others, so the parsed date must print as the same text.
 function httpDate(text: string): number | undefined {
   const at = Date.parse(text);
   return !Number.isNaN(at) && new Date(at).toUTCString() === text ? at : undefined;

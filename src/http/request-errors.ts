@@ -85,7 +85,7 @@ function interruptedError(request: HttpRequest, reason: unknown): PetstoreError 
   });
 }
 
-/** The hint after a response that suggests that another service sent it. */
+/** The hint after a response that another service seems to have sent. */
 export const CHECK_URL: Hint = { hint: 'check the base URL', reason: { is: 'wrong_service' } };
 
 /** The value of a body; undefined if it is not JSON. */

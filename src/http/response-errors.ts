@@ -59,7 +59,7 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
   }
   if (status >= 300 && status < 400) return redirectError(request, response);
   const { isAmbiguous, isSlow } = statusTraits(status);
-  // The service may have processed the request before the error, and an unexpected 2xx does not confirm that it did.
+  // The service may have processed the request before the error, and an unexpected 2xx does not confirm success.
   if (!request.isSafe && isAmbiguous) {
     const processed = isSlow ? 'late' : 'perhaps';
     return unknownOutcomeError(request, `the service returned ${status}${detail}`, { ...details, processed });
@@ -84,7 +84,7 @@ function rejectionHint(request: HttpRequest, response: HttpResponse): Hint | und
   const { method, path } = request;
   const { status, headers, body } = response;
   if (status === 404 || status === 405) {
-    // Only a raw request has another method for this path.
+    // Only a raw request uses another method with this path.
     if (path === '/categories' && /^(?:GET|POST)$/.test(method)) return CHECK_URL;
     const allowed: readonly string[] = status === 405 ? (headers['allow']?.match(/\b[A-Z]{1,20}\b/g) ?? []) : [];
     if (allowed.length > 0 && !allowed.includes(method))

@@ -57,7 +57,7 @@ const BACKOFF_CAP_MS = 10_000;
 
 /**
  * The pause before the next attempt, in milliseconds (RFC 9110, 9.2.2).
- * @param attempts `made` so far, this one included; `allowed`: one more than `--max-retries`; `maxWaitMs`: the longest pause
+ * @param attempts `made`: the number of attempts so far; `allowed`: one more than `--max-retries`; `maxWaitMs`: the longest pause
  * @param random in [0, 1), for the jitter
  * @returns undefined if the result is final
  */
@@ -80,7 +80,7 @@ export function retryDelayMs(
   return pauseMs > maxWaitMs ? undefined : pauseMs;
 }
 
-// Jitter only lengthens a pause: a stated one by at most a tenth, a backoff by at most a quarter.
+// Jitter only lengthens a pause: a stated pause by at most a tenth, a backoff by at most a quarter.
 function pauseAfter(made: number, random: number, retryAfterMs: number | undefined): number {
   const backoff = (1 + random / 4) * Math.min(BACKOFF_CAP_MS, BACKOFF_MS * 2 ** made);
   if (retryAfterMs === undefined) return Math.ceil(backoff);

@@ -21,7 +21,7 @@ interface TicketRequest {
 export class TicketQueue {
   readonly #options: HttpClientOptions;
   readonly #isBusy: () => boolean;
-  /** Whether a request is first in line, and how to call those behind it. */
+  /** Whether a request is first in line, and the callbacks of the requests behind it. */
   #isTaken = false;
   readonly #callNext = new Set<() => void>();
 
@@ -83,7 +83,7 @@ export class TicketQueue {
   }
 }
 
-/** The wait of one request, which is reported once for each reason and end. */
+/** The wait of one request, which is reported once for each reason and end time. */
 class TicketWait {
   readonly #options: HttpClientOptions;
   readonly #request: TicketRequest;

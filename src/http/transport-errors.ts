@@ -29,7 +29,7 @@ const TLS_CODE = /^(?:ERR_TLS_|ERR_SSL_|EPROTO$)/;
 
 /**
  * @param requestSent whether any byte of the request may have been sent
- * @param host is named if no connection was made
+ * @param host named in the message if no connection was made
  */
 export function toTransportError(
   error: Error,
@@ -46,7 +46,7 @@ export function toTransportError(
   return new TransportError(reason, requestSent, message, head, codeOf(error));
 }
 
-// A body that ends too soon, on a connection that was not to be kept open: undici reports it as an invalid response.
+// Whether a body ended too soon on a connection that was not kept open, which undici reports as an invalid response.
 function isCutOff(error: Error, head: ResponseHead | undefined): boolean {
   if (!head) return false;
   return codeOf(error) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || error.message.includes('(Invalid EOF state)');

@@ -111,7 +111,7 @@ function exchange(
       if (head && (!failure || (head.status >= 400 && !signal.aborted))) resolve({ ...head, body: body.bytes() });
       else reject(failure);
     };
-    // Finishes early and closes the connection.
+    // Ends the attempt early and closes the connection.
     const abort = (failure?: unknown): void => {
       finish(failure);
       controller?.abort(new Error('aborted'));

@@ -62,7 +62,7 @@ export class TransportError extends Error {
    * @param requestSent whether any byte of the request may have reached the service; a create is then not retried
    * @param message for people, without secrets or third-party messages, for example `connection refused`
    * @param head status and headers, if they had arrived
-   * @param code Node's or undici's own, for example `ECONNREFUSED`
+   * @param code the code of Node.js or undici, for example `ECONNREFUSED`
    */
   constructor(reason: TransportErrorReason, requestSent: boolean, message: string, head?: ResponseHead, code?: string) {
     super(message);
@@ -113,7 +113,6 @@ export interface HttpWait {
   readonly failure?: string;
 }
 
-/** The limits of an HTTP client. */
 export interface RequestLimits {
   readonly maxWaitMs: number;
   readonly maxRetries: number;
