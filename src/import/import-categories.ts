@@ -28,7 +28,7 @@ const ROTATE_AT_RECORDS = 1000;
 export type LockPlace = StateServer | string | null;
 
 export interface ImportOptions extends Omit<RunOptions, 'lock' | 'pause'> {
-  /** What only one import at a time may change: the base URL, or the sandbox's data. */
+  /** The target, which one import at a time may use: the base URL, or the sandbox's data. */
   readonly target: string;
   readonly lockPlace: LockPlace;
   readonly clock: Clock;
@@ -38,7 +38,7 @@ export interface ImportOptions extends Omit<RunOptions, 'lock' | 'pause'> {
 
 /**
  * Creates a category for each name that the service does not list.
- * @throws PetstoreError; its `document` says what was done if anything may have been sent
+ * @throws PetstoreError; with a `document` if a create may have been sent
  */
 export async function importCategories(options: ImportOptions): Promise<ImportDocument> {
   const { target, lockPlace, clock } = options;
@@ -55,7 +55,7 @@ export async function importCategories(options: ImportOptions): Promise<ImportDo
   }
 }
 
-/** Waits by the clock, until the signal; reports each pause. */
+/** Returns a function that waits, until the signal is aborted, and reports each pause. */
 export function pauseOf({ clock, signal, onPause }: Pick<ImportOptions, 'clock' | 'signal' | 'onPause'>): Pause {
   return async (ms, reason) => {
     if (ms <= 0) return;
@@ -64,9 +64,9 @@ export function pauseOf({ clock, signal, onPause }: Pick<ImportOptions, 'clock' 
   };
 }
 
-/** The options of a client, of which the call chooses some. */
+/** The options of an import that the client sets, not the program that calls it. */
 interface ClientContext extends Omit<ImportOptions, 'rows' | 'lockPlace' | 'concurrency' | 'onProgress' | 'onBusy'> {
-  /** Null: in memory; undefined if there is no home directory. */
+  /** Null keeps the lock in memory; undefined if there is no home directory. */
   readonly stateDir: string | null | undefined;
   readonly openStateServer: (() => Promise<StateServer>) | undefined;
   readonly warn: (text: string) => void;
@@ -119,7 +119,7 @@ const locksInMemory = new Map<string, MemoryLog<LockState>>();
 
 /**
  * @param identity the target of the import: the base URL, or the sandbox's data
- * @throws PetstoreError `storage`; the lock's methods also throw it, or `usage` if a server rejects the first script
+ * @throws PetstoreError `storage`; the lock's methods also throw `storage`, or `usage` if a server rejects the first script
  */
 export async function openLock(identity: string, place: LockPlace, clock: Clock): Promise<Lock> {
   const own = { process: currentProcess(), livenessOf, isOnServer: false, toError: (error: unknown) => error };

@@ -40,7 +40,7 @@ export function incompleteListError(count: number, isCreated: boolean): Petstore
   return new PetstoreError('unknown_outcome', `cannot determine which rows exist: ${what} listed before`, { hint });
 }
 
-/** @param isRow whether the file has a row with the changed name, too: the spelling does not help, and the id may be that row's */
+/** @param isRow whether the file also has a row with the changed name: that row may own the category, so respelling does not help */
 export function changedNameError(name: string, changed: string, isRow: boolean): PetstoreError {
   const message = `the service changed the name ${quoted(name)} to ${quoted(changed)}`;
   const hint = isRow ? COMPARE : "use the service's spelling of all names in the file";
@@ -121,7 +121,7 @@ function rejectedRowsError(
   return new PetstoreError('rejected', `the service rejected ${rows}row ${row}: ${message}`, { hint, code, status });
 }
 
-// Says that another import helps, unless the error has a hint; after a rejection or a bug, it would fail again.
+// Adds the hint to import again, unless the error has a hint; after a rejection or a bug, another import would fail again.
 function withReason(error: PetstoreError, to: string): PetstoreError {
   if (error.hint || error.details.reason || /^(?:rejected|internal)$/.test(error.kind)) return error;
   return rephrase(error, error.message, { hint: `import the rows again to ${to}`, reason: { is: 'import_ended', to } });

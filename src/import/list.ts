@@ -17,15 +17,15 @@ export interface FetchListOptions {
 export interface FetchedList {
   readonly listed: readonly Category[];
   readonly flaw: ListFlaw | undefined;
-  /** For each known category that the list lacks, its owner; none if the list has a flaw, since it then proves nothing. */
+  /** The owner of each known category that the list lacks; empty if the list has a flaw, since it then proves nothing. */
   readonly missing: readonly (ImportEntry | undefined)[];
-  /** Whether the list has no flaw and lacks nothing: a row that it does not show does not exist. */
+  /** Whether the list has no flaw and lacks no known category: a row that the list does not show does not exist. */
   readonly isComplete: boolean;
 }
 
 /**
  * Fetches the list, and fetches it again after 2 s and 4 s if it is incomplete.
- * @param known gets the categories of each list without a flaw: after a flaw, they may no longer exist
+ * @param known receives the categories of each list without a flaw; those of other lists may no longer exist
  */
 export async function fetchList(
   { categories, pause }: FetchListOptions,
@@ -51,7 +51,7 @@ export async function fetchFirstList(options: FetchListOptions): Promise<readonl
 }
 
 interface Known {
-  /** The name of the file that is this category. */
+  /** The name in the file that owns this category. */
   owner: ImportEntry | undefined;
   /** Whether the first list lacked it: this run or another client created it meanwhile. */
   readonly isNew: boolean;
@@ -62,7 +62,7 @@ interface Known {
  * - The service has no delete, so a category stays known: a later list without it is incomplete.
  * - A category is old, from the first list, or new; this never changes.
  * - It has at most one owner, and a name of the file owns at most one category. The owner never changes.
- * - A new category without an owner is unexplained: it may be any uncertain name, which the service changed.
+ * - A new category without an owner is unexplained: it may belong to any uncertain name, if the service changed that name.
  */
 export class KnownCategories {
   readonly #known = new Map<string, Known>();

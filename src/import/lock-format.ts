@@ -6,7 +6,7 @@ import type { ProcessRef } from '../shared-log/process-liveness.ts';
 export const LOCK_VERSION = 3;
 
 export interface LockState {
-  /** The run that imports. */
+  /** The run that holds the lock. */
   holder?: (ProcessRef & { readonly run: string }) | undefined;
   /** The number of locks that were confirmed. It is lower than the term of a live run if a server lost records. */
   term: number;
@@ -16,20 +16,20 @@ export interface LockState {
   drainMs: number;
 }
 
-/** What a run did to the lock. */
+/** An event of a run that changes or renews the lock. */
 export interface LockRecord {
   readonly kind: 'acquire' | 'confirm' | 'beat' | 'release';
   readonly run: string;
   readonly process: ProcessRef;
-  /** That of the lock when this run confirmed it; 0 before, and in a file, which loses nothing. */
+  /** The term of the lock when this run confirmed it; 0 before, and always in a file, which loses no records. */
   readonly term: number;
-  /** For `acquire`: that of the lock when this run found it free or its holder dead. */
+  /** For `acquire`: the revision of the lock when this run found the lock free or its holder dead. */
   readonly revision: string;
   readonly at: number;
   readonly drainMs: number;
 }
 
-/** Changes with the holder and its signs of life; '' if the lock is free. */
+/** Identifies the holder and its last sign of life; '' if the lock is free. */
 export function revisionOf({ holder, at }: LockState): string {
   return holder ? `${holder.run} ${at}` : '';
 }

@@ -13,9 +13,12 @@ import { revisionOf } from './lock-format.ts';
 export const HEARTBEAT_MS = 3000;
 /** How long the service may process a create after the process that sent it was killed, in milliseconds. */
 export const DRAIN_MS = 10_000;
-/** A run on a state server sends nothing if its last record is older: one heartbeat, and the time for which calls are retried. */
+/**
+ * A run on a state server sends nothing if its last record is older: one heartbeat (3 s), the time for which a call is retried
+ * (5 s), and the timeouts of its first and last attempt (1 s each).
+ */
 export const CONFIRMED_WITHIN_MS = 10_000;
-/** A state server that lost the lock of a live run has it again within this time; until then, a lock on it is provisional. */
+/** A live run records its lock again within this time after a state server lost it; until then, a new lock is provisional. */
 const CONFIRM_LOCK_MS = HEARTBEAT_MS + 1000;
 /** A run whose process cannot be seen counts as dead after this long without a record, in milliseconds. */
 const SILENCE_MS = 60_000;
@@ -37,20 +40,20 @@ export interface LockContext {
   readonly toError: (error: unknown) => unknown;
 }
 
-/** First `acquire`, then, before the first create, `confirm`, and `assertHeld` before each create; at last `close`. */
+/** Call `acquire` first, `confirm` before the first create, `assertHeld` before each create, and `close` at the end. */
 export class Lock {
   readonly #log: Log<LockState>;
   readonly #clock: Clock;
   readonly #context: LockContext;
   readonly #run = randomBytes(6).toString('hex');
-  /** That of the confirmed lock on a server; otherwise 0. */
+  /** The term of the confirmed lock on a server; otherwise 0. */
   #term = 0;
   #timer: NodeJS.Timeout | undefined;
   /** When the lock may be confirmed, by the monotonic clock. */
   #confirmAt = 0;
   /** The time of the last record of this run. */
   #recordedAt = 0;
-  /** Why the last record could not be written. */
+  /** The error of the last record if it could not be written. */
   #failure: unknown;
   /** The end of the drain, by the monotonic clock. */
   #drainedAt = Number.NEGATIVE_INFINITY;
@@ -111,7 +114,7 @@ export class Lock {
 
   /**
    * On a state server, waits until a live run whose lock the server lost would have taken it back.
-   * @returns false if one has, or if this run was suspended for so long that it counted as dead: acquire the lock again
+   * @returns false if a run has taken it back, or if this run was suspended until it counted as dead: acquire the lock again
    */
   async confirm(pause: Pause): Promise<boolean> {
     try {
@@ -143,13 +146,13 @@ export class Lock {
   /** Call after a create without a valid response: the service may still process it for `ms`. */
   extendDrain(ms: number): void {
     this.#drainedAt = Math.max(this.#drainedAt, this.#clock.monotonic() + ms);
-    // The next run must know even if this one is killed before the next heartbeat.
+    // Record the longer drain now: this run may be killed before the next heartbeat.
     if (ms > DRAIN_MS) this.heartbeat();
   }
 
   /**
    * The last check before a create is sent.
-   * @throws PetstoreError `storage` if another run has taken over or may have, or if the last heartbeat was not recorded
+   * @throws PetstoreError `storage` if another run has or may have taken over, or if the last heartbeat was not recorded
    */
   assertHeld(): void {
     let state: LockState | undefined;

@@ -5,7 +5,7 @@ import type { PetstoreError } from '../errors.ts';
 
 export type Outcome =
   | { readonly state: 'skipped'; readonly category: Category }
-  /** May or may not exist. */
+  /** The category may or may not exist. */
   | { readonly state: 'unknown'; readonly reason?: string | undefined }
   | { readonly state: 'created'; readonly category: Category }
   | { readonly state: 'failed'; readonly error: PetstoreError };
@@ -19,7 +19,7 @@ export type NumberedRow = NewCategory & { readonly row: number };
 export interface ImportEntry {
   /** The first row with this name. */
   readonly row: NumberedRow;
-  /** How many times it was sent. */
+  /** How many times the name was sent. */
   sent: number;
   outcome: Outcome | undefined;
 }

@@ -13,7 +13,7 @@ const MAX_ROWS = 500_000;
 /** The number of problems in a message; `problems` has all of them. */
 const SHOWN = 20;
 
-/** A valid row; `line` is that on which it begins, undefined in a JSON array and in a program. */
+/** A valid row; `line` is its first line, undefined in a JSON array and in a program. */
 export type InputRow = NewCategory & { readonly line?: number | undefined };
 
 interface ValidatorOptions {
@@ -30,7 +30,7 @@ export class RowValidator {
   readonly #options: ValidatorOptions;
   /** The number of problems that ignoring other fields would avoid. */
   #extras = 0;
-  /** The first row with each name, and where it is. */
+  /** The first row with each name, and its location. */
   readonly #firsts = new Map<string, { readonly description: string; readonly where: string }>();
 
   constructor(options: ValidatorOptions) {
@@ -47,7 +47,7 @@ export class RowValidator {
     const unknown = extra === undefined ? undefined : `unknown field ${quoted(extra)}`;
     const { name, description } = value as Readonly<Record<string, unknown>>;
     const problem = newCategoryProblem(name, description);
-    // The unknown field may be the misspelled name.
+    // The unknown field may be a misspelled `name`.
     if (problem) this.addInvalid(unknown && name === undefined ? `${problem}; ${unknown}` : problem, line);
     else if (unknown) this.addExtra(unknown, line);
     // Many exporters write null for a missing description.
@@ -121,7 +121,7 @@ function placeOf({ line, row }: Problem): string {
 }
 
 /**
- * Checks the rows of a program by the rules of a file.
+ * Checks rows from a program by the same rules as rows of a file.
  * @throws PetstoreError `usage`, with all invalid rows in `problems`; errors of the iterable unchanged
  */
 export async function checkRows(rows: Iterable<unknown> | AsyncIterable<unknown>): Promise<readonly NewCategory[]> {

@@ -80,7 +80,7 @@ class Run implements RunResult {
     this.#stopped.abort(new PetstoreError('interrupted', 'the import was stopped'));
   }
 
-  /** Takes the lock and fetches the first list, again if another run turns out to hold the lock. */
+  /** Takes the lock and fetches the first list; repeats both if another run turns out to hold the lock. */
   async begin(): Promise<void> {
     const { lock, pause, onProgress } = this.#options;
     do {
