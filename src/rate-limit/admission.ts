@@ -54,7 +54,7 @@ function fitsBesideProbe({ window }: KeyState, awaited: number): boolean {
   return awaited < (window?.limit ?? 1);
 }
 
-// An open window alone decides, until a refusal that it does not explain.
+// An open window alone limits the requests in flight, until a refusal that the window does not explain.
 function mostInFlight({ window, concurrency, hasHiddenLimit }: KeyState): number {
   return window && !hasHiddenLimit ? Number.POSITIVE_INFINITY : Math.floor(concurrency);
 }
@@ -72,7 +72,7 @@ function admitTo(window: Window, awaited: number, unanswered: number): Admission
 export function isStillGranted(state: KeyState, id: string, now: number): boolean {
   const t = Math.max(now, state.time);
   const ticket = ticketOf(state, id);
-  // Other requests no longer wait for it after 5 s, so sending it might exceed the limit.
+  // After 5 s, other requests no longer wait for this one, so sending it might exceed the limit.
   if (ticket === undefined || t > ticket.overdueAt || activeBlock(state, t)) return false;
   const { window } = state;
   const isExhausted = window?.remaining === 0 && t < windowEnd(window);

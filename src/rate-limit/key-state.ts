@@ -39,7 +39,7 @@ export type RecordOf<Kind> = Extract<LedgerRecord, { kind: Kind }>;
 
 export interface Ticket {
   readonly id: string;
-  /** The number of its record, which orders requests and responses. */
+  /** The number of the ticket's record, which orders requests and responses. */
   readonly seq: number;
   readonly at: number;
   /** Until then, its request may be sent, and other requests wait for its response (see `openRequests`). */
@@ -59,7 +59,7 @@ export interface Window {
   readonly resetAt: number;
   readonly earliestResetAt: number;
   readonly reportedAt: number;
-  /** The number of the record that last described it. */
+  /** The number of the record that last described the window. */
   readonly seq: number;
 }
 
@@ -70,7 +70,7 @@ export interface Block {
   readonly since: number;
   /** Consecutive refusals; those of requests in flight together count as one. */
   readonly refusals: number;
-  /** The number of the record that began or last extended it. */
+  /** The number of the record that began or last extended the block. */
   readonly seq: number;
 }
 
@@ -80,19 +80,19 @@ export interface KeyState {
   time: number;
   seq: number;
   tickets: readonly Ticket[];
-  /** When requests were lost that the remaining quota may not include yet. */
+  /** The times of lost requests that the remaining quota may not include yet. */
   lost: number[];
-  /** When the last request was sent whose response showed the remaining quota, which includes all requests lost before. */
+  /** When the last request whose response showed the remaining quota was sent; that quota includes all requests lost earlier. */
   countedUntil: number;
   window?: Window | undefined;
   /** The last window whose reset was more than an hour ahead: the daily one, for display only. */
   daily?: Window | undefined;
   block?: Block | undefined;
-  /** True at the start and after a refusal, until a success, or a server error with rate-limit headers, shows what is left. */
+  /** True at the start and after a refusal, until a success or a server error with headers shows the remaining quota. */
   needsProbe: boolean;
   /** The maximum number of requests in flight; only the integer part counts. */
   concurrency: number;
-  /** Whether no window explained a refusal: from then on, an open window alone does not permit a request. */
+  /** Whether there was a refusal that no window explained: from then on, an open window alone does not permit a request. */
   hasHiddenLimit: boolean;
 }
 

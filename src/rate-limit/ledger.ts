@@ -29,14 +29,14 @@ export interface LedgerOptions {
   readonly liveness?: { readonly self: ProcessRef; readonly livenessOf: typeof livenessOf };
 }
 
-/** Its times are those of this machine's clock. */
+/** All times in arguments and results are by this machine's clock. */
 export class Ledger {
   readonly #options: LedgerOptions;
   readonly #log: FailoverLog<KeyState, LedgerPlace>;
   readonly #liveness: NonNullable<LedgerOptions['liveness']>;
   /** Events whose records are on their way to a server. */
   readonly #unwritten = new Map<Promise<void>, LedgerEvent>();
-  /** Begins the ids of this ledger's tickets, which a number completes. */
+  /** The prefix of this ledger's ticket ids, which a number completes. */
   readonly #idPrefix = randomBytes(9).toString('base64url');
   #ids = 0;
   #isClosing = false;
@@ -117,7 +117,7 @@ export class Ledger {
     await this.#log.append(recordOf({ kind: 'forget' }));
   }
 
-  /** Writes what the log does not have yet, and a block to a server that is available again; reports no later outage. */
+  /** Writes the records that the log lacks, and a block to a server that is available again; reports no later outage. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await Promise.all(this.#unwritten.keys());
@@ -130,7 +130,7 @@ export class Ledger {
     return this.#withUnwritten(this.#log.cached());
   }
 
-  // An event counts before the server has its record: a 429 among them voids tickets.
+  // Events count before the server has their records: a 429 among them voids tickets.
   #withUnwritten(state: KeyState): KeyState {
     if (this.#unwritten.size === 0) return state;
     const copy = { ...state };
@@ -171,7 +171,7 @@ export class Ledger {
     this.#record({ kind: 'response', id: '', reading, jitterDraw: 0 });
   }
 
-  // Otherwise, other processes would wait 5 s for them; whether a process on another host is dead is unknown.
+  // Otherwise, other processes would wait 5 s for the tickets; whether a process on another host is dead is unknown.
   #closeDeadTickets(): void {
     const isOnServer = this.#log.place.stateServer !== null;
     for (const { id, holder } of this.#state.tickets)

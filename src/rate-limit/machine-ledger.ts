@@ -19,7 +19,7 @@ export interface MachineOptions extends Omit<LedgerOptions, 'places'> {
   readonly key: string;
   /** Undefined if there is no home directory; null keeps the ledger in memory. */
   readonly stateDir: string | undefined | null;
-  /** Opens the log in memory if `stateDir` is null: by default one of its own, otherwise one that several ledgers share. */
+  /** Opens the log in memory if `stateDir` is null, such as a log that several ledgers share; by default, a log of its own. */
   readonly openMemory?: (() => Log<KeyState>) | undefined;
   readonly fs?: LogFs;
 }
@@ -54,12 +54,12 @@ export function machinePlaces(options: MachineOptions): readonly LedgerPlace[] {
       return `${stateDir ? `cannot write to "${stateDir}" (${reason})` : reason}; ${NOT_SHARED}`;
     },
   };
-  // Continues with the last state of the file: a full disk does not end a block.
+  // The log in memory continues with the last state of the file: a full disk does not end a block.
   return [filePlace, memoryPlace(() => new MemoryLog(ledgerFormat, file && ledgerFormat.snapshot(file.cached())))];
 }
 
 function openFile(dir: string, { fs, clock }: MachineOptions): FileLog<KeyState> {
-  // A rotating key has one ledger for each token.
+  // Removes old ledgers: a key that rotates leaves one for each token.
   mkdirAndPrune(dir);
   const name = `ledger-${LEDGER_VERSION}`;
   return new FileLog(ledgerFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES, fs, clock });

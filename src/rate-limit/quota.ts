@@ -44,7 +44,7 @@ const NO_WINDOW = { limit: null, remaining: null, resetAt: null, resetPassed: nu
 
 /**
  * @param now by the clock of the state
- * @param clockOffsetMs that clock minus ours
+ * @param clockOffsetMs the clock of the state minus this machine's clock
  * @internal
  */
 export function quotaOf(state: KeyState, now: number, clockOffsetMs = 0): Omit<Quota, 'shared' | 'stateServer'> {

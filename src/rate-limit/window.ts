@@ -2,7 +2,8 @@
 //
 // The time of a reset is known as a range. For example, a request is sent at 0 s, and its response arrives at 4 s and states a
 // reset in 60 s. The service may have written this at any moment between, so the reset is at 60 s at the earliest and at 64 s at
-// the latest. Requests wait for the latest time. Two responses describe different windows only if their ranges are apart.
+// the latest. Requests wait for the latest time. Two responses describe different windows only if their ranges are more than 2 s
+// apart.
 import type { KeyState, RateLimitReading, Ticket, Window } from './key-state.ts';
 import { isSentAfter } from './key-state.ts';
 import { RULES } from './rules.ts';
@@ -33,7 +34,7 @@ export function nextWindow(known: Window | undefined, reported: Window, ticket: 
   return { ...later, remaining: Math.min(known.remaining, reported.remaining), seq: reported.seq };
 }
 
-// Whether one range ends before the other begins.
+// Whether one range ends more than 2 s before the other begins.
 function resetsBefore(one: Window, other: Window): boolean {
   return one.resetAt + RULES.sameWindowMs < other.earliestResetAt;
 }
