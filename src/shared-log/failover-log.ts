@@ -7,7 +7,7 @@ export interface Place<State> {
   readonly mayRecover: boolean;
   /**
    * Opens the log when it is first needed.
-   * @param onReset called if the log has lost records later, with the state and the time before
+   * @param onReset called if the log loses records after it was opened, with the previous state and time
    */
   open(onReset: OnSwitch<State>): Log<State>;
   /**
@@ -17,7 +17,7 @@ export interface Place<State> {
   warningOf(error: unknown): string;
 }
 
-/** @param now the time of the log before, in epoch milliseconds */
+/** @param now the time of the previous log, in epoch milliseconds */
 type OnSwitch<State> = (before: State, now: number) => void;
 
 /** Makes a record for the log that receives it, whose time is `now`, in epoch milliseconds. */
@@ -31,7 +31,7 @@ export interface FailoverOptions<State, P extends Place<State>> {
   readonly noEffect: RecordAt;
   /** Called once for each place that fails. */
   readonly onFailure: (place: P, warning: string) => void;
-  /** Called after a change of place, or if the log lost records. Pending records are the caller's. */
+  /** Called after a change of place, or if the log lost records. The caller keeps pending records. */
   readonly onSwitch: OnSwitch<State>;
 }
 
@@ -55,7 +55,7 @@ export class FailoverLog<State, P extends Place<State> = Place<State>> {
     return this.#place;
   }
 
-  /** The clock of the log in use minus ours, in milliseconds: 0 except on a server. */
+  /** The clock of the log in use minus this machine's clock, in milliseconds: 0 except on a server. */
   get clockOffsetMs(): number {
     return this.#log.clockOffsetMs ?? 0;
   }
@@ -75,7 +75,7 @@ export class FailoverLog<State, P extends Place<State> = Place<State>> {
     return this.#use((log) => log.freshState());
   }
 
-  /** Like `append`, returns a promise only if the log is on a server, which may reject as `warningOf` throws. */
+  /** Like `append`, returns a promise only if the log is on a server; it rejects with errors that `warningOf` throws. */
   refresh(): unknown {
     return this.#use((log) => log.refresh());
   }
@@ -127,7 +127,7 @@ export class FailoverLog<State, P extends Place<State> = Place<State>> {
 
   #leave(place: P, error: unknown): void {
     this.#report(place, error);
-    // A concurrent call has left it already.
+    // A concurrent call has replaced the place already.
     if (place !== this.#place) return;
     const { places } = this.#options;
     const failed = this.#log;

@@ -20,19 +20,19 @@ export interface LogOptions extends SegmentsOptions {
 }
 
 /**
- * How often, at most, a log checks that its file is still in place, in milliseconds. What is written in this time after the
- * directory was renamed or removed, no other process sees; a check before each use would cost a tenth of an import.
+ * How often, at most, a log checks that its file is still in place, in milliseconds. No other process sees records that
+ * are written in this time after the directory was renamed or removed; a check before each use would cost a tenth of an import.
  */
 export const CHECK_EVERY_MS = 10;
 // Limits the steps to the newest segment: an inconsistent directory would otherwise cause an endless loop.
 const MAX_STEPS = 100;
 
-/** What was read of the segment in use. */
+/** The progress of reading the segment in use. */
 interface Progress {
   /** `empty`: its snapshot is still missing. Each segment but the first begins so. */
   phase: 'empty' | 'open' | 'sealed';
   snapshotSize: number;
-  /** Only with `strict`; the state is incomplete. */
+  /** The error of a damaged log, only with `strict`; the state is then incomplete. */
   damage: PetstoreError | undefined;
 }
 
@@ -81,7 +81,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     return this.#state;
   }
 
-  /** Throws as the constructor does, and ShortWriteError if only part was written, which readers ignore. */
+  /** Throws as the constructor does, and ShortWriteError if only part of the record was written, which readers ignore. */
   append(record: string): Result {
     this.#stayInPlace();
     for (;;) {
@@ -153,7 +153,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     this.#catchUp();
   }
 
-  // Reduces the new lines. Returns the result of the record with the ID if it is one of them and counts.
+  // Reduces the new lines. Returns the result of the record with this ID if the new lines contain it and it counts.
   #read(id?: string): { readonly result: Result } | undefined {
     const progress = this.#progress;
     if (progress.damage) throw progress.damage;

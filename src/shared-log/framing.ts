@@ -10,7 +10,7 @@ import { crc32 } from 'node:zlib';
 /** A line that was written completely. A checksum that does not match makes it `damaged`. */
 export type Line =
   | { readonly is: 'record'; readonly id: string; readonly record: string }
-  /** `size`: that of the line, in characters. */
+  /** `size`: the length of the line, in characters. */
   | { readonly is: 'snapshot'; readonly records: readonly string[]; readonly size: number }
   | { readonly is: 'seal' }
   | { readonly is: 'damaged' };

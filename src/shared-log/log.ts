@@ -15,7 +15,7 @@ export interface LogFormat<State, Result = void> {
 
 /** Only StreamLog is asynchronous, and rejects with StateServerError; FileLog throws file system errors. */
 export interface Log<State> {
-  /** The clock of the log's server minus ours, in milliseconds; undefined if there is no server. */
+  /** The clock of the log's server minus this machine's clock, in milliseconds; undefined if there is no server. */
   readonly clockOffsetMs?: number;
   /** The state as last read; the log is not read again. */
   cached(): State;

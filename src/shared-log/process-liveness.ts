@@ -31,7 +31,7 @@ function ownObserver() {
   return observer;
 }
 
-/** Reads once what does not change, since a ledger asks for every ticket. */
+/** Reads unchanging facts once, since a ledger asks for every ticket. */
 export function observeProcesses({ readFileSync, readlinkSync }: Pick<typeof nodeFs, 'readFileSync' | 'readlinkSync'>) {
   // Field 22 of /proc/PID/stat (proc(5)); field 2, the command, may contain spaces and parentheses. A zombie has ended.
   const startOf = (pid: number | 'self'): string | undefined => {

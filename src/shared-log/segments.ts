@@ -56,7 +56,7 @@ export class Segment {
     return FILE_STARTS.some((own) => own.startsWith(begins)) ? undefined : 'is not a petstore data file';
   }
 
-  /** Whether its path still leads to this file: not if the file was removed, or its directory renamed. */
+  /** Whether the path still leads to this file: false if the file was removed or its directory renamed. */
   isInPlace(): boolean {
     try {
       const { dev, ino } = this.#fs.statSync(this.#path);
@@ -152,7 +152,7 @@ export class Segments {
     throw this.error(problem, number);
   }
 
-  /** Removes all segments before `current` but the last of them: other processes may still read it. */
+  /** Removes all segments before `current` except the newest of them, which other processes may still read. */
   removeBefore(current: number): void {
     for (const number of this.#numbers().filter((one) => one < current - 1)) {
       try {
@@ -173,12 +173,12 @@ export class Segments {
     return join(this.#options.dir, `${this.#options.name}.${number}.log`);
   }
 
-  /** 0 if there is no segment. */
+  /** The number of the newest segment; 0 if there is none. */
   #newest(): number {
     return Math.max(0, ...this.#numbers());
   }
 
-  // The file system compares names: on Windows and macOS, `pets.1.log` also finds a file that is listed as `Pets.1.log`.
+  // Lets the file system compare names: on Windows and macOS, `pets.1.log` also finds a file that is listed as `Pets.1.log`.
   #numbers(): number[] {
     return this.#fs.readdirSync(this.#options.dir).flatMap((listed) => {
       const [, name, digits] = SEGMENT_NAME.exec(listed) ?? [];

@@ -39,7 +39,7 @@ export class StateServer {
   #health: Health = 'untried';
   #client: Redis | undefined;
   #opening: Promise<Redis> | undefined;
-  /** The end of the time in which a failure belongs to an outage that was reported. */
+  /** Until then, a failure belongs to an outage that was reported. */
   #outageEndsAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: StateServerOptions) {
@@ -168,7 +168,7 @@ export class StateServer {
     });
     try {
       await this.#within(client.connect());
-      // With the library's own options, a failure would be a warning on stderr.
+      // The library's own options would turn a failure into a warning on stderr.
       if (password !== undefined) await this.#within(client.call('AUTH', ...(username ? [username] : []), password));
       if (database !== 0) await this.#within(client.call('SELECT', database));
     } catch (error) {

@@ -38,7 +38,7 @@ export class StreamLog<State> implements Log<State> {
     this.#state = format.initial();
   }
 
-  /** The server's clock minus ours according to its last reply, in milliseconds. */
+  /** The server's clock minus this machine's clock according to the last reply, in milliseconds. */
   get clockOffsetMs(): number {
     return this.#serverClock.offsetMs;
   }
@@ -122,11 +122,12 @@ interface Moment {
 }
 
 /**
- * The clock of a state server, known from its replies, and the age of the last reply. The offset is the server's clock minus ours,
- * in milliseconds. Between two replies, our wall clock may jump, compared with our monotonic clock. For example, the server is
- * 30 s ahead of us:
- * - Our clock jumps by -60 s: it was set back. The server is now 90 s ahead.
- * - Our clock jumps by +60 s: most likely, the machine was suspended, while the server's clock ran, too. It is still 30 s ahead.
+ * The clock of a state server, known from its replies, and the age of the last reply. The offset is the server's clock minus
+ * this machine's wall clock, in milliseconds. Between two replies, the wall clock may jump, compared with the monotonic clock.
+ * For example, the server is 30 s ahead:
+ * - The wall clock jumps by -60 s: it was set back. The server is now 90 s ahead.
+ * - The wall clock jumps by +60 s: most likely, this machine was suspended, while the server's clock ran. The server is still 30 s
+ *   ahead.
  */
 export class ServerClock {
   readonly #clock: Clock;
@@ -156,7 +157,7 @@ export class ServerClock {
     this.#lastSentAt = sentAt;
   }
 
-  /** The server's clock minus ours, in milliseconds; 0 before the first reply. */
+  /** The server's clock minus this machine's wall clock, in milliseconds; 0 before the first reply. */
   get offsetMs(): number {
     return this.#offsetAt(this.moment);
   }

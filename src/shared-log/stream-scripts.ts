@@ -10,7 +10,6 @@ export interface Entry {
   readonly snapshot: readonly string[] | undefined;
 }
 
-/** The stream of a log. */
 export interface Stream {
   readonly server: StateServer;
   readonly key: string;
@@ -21,12 +20,12 @@ export interface Stream {
 /** What the server has, compared with what the reader knows. */
 export interface Exchange {
   /**
-   * - `known`: it has the last entry that the reader knows; `entries` are the later ones.
-   * - `unknown`: it has not, or the reader knows none; `entries` are all entries.
-   * - `lost`: it has no entries, although the reader knows one; it appended nothing.
+   * - `known`: the server has the last entry that the reader knows; `entries` are the later ones.
+   * - `unknown`: the server lacks this entry, or the reader knows none; `entries` are all entries.
+   * - `lost`: the server has no entries, although the reader knows one; it appended nothing.
    */
   readonly is: 'known' | 'unknown' | 'lost';
-  /** Its time, in epoch milliseconds. */
+  /** The server's time, in epoch milliseconds. */
   readonly serverMs: number;
   /** The number of all entries. */
   readonly length: number;
