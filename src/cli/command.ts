@@ -32,7 +32,7 @@ export function withChoices(option: Option, choices: readonly string[]): Option 
   return option.choices(choices).argParser(String);
 }
 
-// Checked when all options were read, so that a --json behind it decides how the error is printed.
+// Checks choices after all options are read, so that a later --json determines the format of an error.
 function checkChoices(command: Command): void {
   for (const option of command.options) {
     const { long = '', argChoices } = option;
@@ -138,7 +138,7 @@ async function printQuotaLine(session: Session, startedAt: number, failure: unkn
 
 /**
  * The quota line printed after a command that received a response.
- * @param profile whose URL and key were used, if they are those of a profile
+ * @param profile the profile whose URL and key were used, if any
  * @returns for example `quota (staging): 57 of 60 left, resets in 43s`; undefined if unknown
  */
 export function formatQuotaLine(quota: Quota, now: number, profile?: string): string | undefined {

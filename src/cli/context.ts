@@ -25,10 +25,10 @@ export interface Output {
   readonly raw?: NodeJS.WriteStream;
 }
 
-/** Read only by commands that need it, so that a command in a shell loop does not consume the loop's input. */
+/** Only commands that need stdin read it, so that a command in a shell loop does not consume the loop's input. */
 export interface Input {
   readonly isTTY: boolean;
-  /** Whether a command has begun to read it. */
+  /** Whether a command has begun to read stdin. */
   readonly isRead?: boolean;
   read(): AsyncIterable<Uint8Array>;
   readonly raw?: NodeJS.ReadStream;
@@ -60,9 +60,9 @@ export interface Context {
   readonly clock: Clock;
   /** Aborted with a PetstoreError of kind `interrupted` on a signal. */
   readonly signal: AbortSignal;
-  /** Does what Ctrl-C does outside of a prompt. */
+  /** Interrupts the program, as Ctrl-C does outside of a prompt. */
   readonly interrupt: () => void;
-  /** Does what Ctrl-Z does outside of a prompt. */
+  /** Suspends the program, as Ctrl-Z does outside of a prompt. */
   readonly suspend: (onContinue: () => void) => void;
   /** Applied to everything on stderr and to messages in results; every key in use is added to it. */
   readonly redactor: Redactor;

@@ -32,7 +32,7 @@ export function globalOptions(): readonly Option[] {
   return [...options, formatOption().hideHelp()];
 }
 
-/** Any text is read, so that a later --json decides how the error is printed. */
+/** Accepts any text, so that a later --json determines the format of an error. */
 export function formatOption(): Option {
   return new Option('--format <format>', 'output format').choices(FORMATS).argParser(String);
 }

@@ -62,7 +62,7 @@ export function writableHint(variable: string): string {
   return `set ${variable} to a directory that you can write to`;
 }
 
-// Whether a file is in the state directory, or is a parent that cannot be created.
+// Whether a path is in the state directory, or is a parent of this directory.
 function isState(path: string, context: Context): boolean {
   const dir = stateDirIfAny(context);
   return dir !== undefined && (path.startsWith(dir) || dir.startsWith(path));

@@ -44,7 +44,7 @@ export async function run(context: Context): Promise<number> {
   }
 }
 
-/** Prints the version or the help that commander stopped for. @throws any other error, in the house style */
+/** Prints the version or the help for which commander stopped. @throws any other error, in the house style */
 async function answer(program: Program, error: unknown): Promise<void> {
   if (!(error instanceof CommanderError)) throw error;
   const { printHelp, printVersion } = await import('./commands/help.ts');
@@ -64,7 +64,6 @@ function checkEncoding({ args }: Context): void {
   throw new PetstoreError('usage', message, { hint: 'check the encoding of the terminal or script' });
 }
 
-/** The typed words. */
 type Words = ReadonlySet<string> | undefined;
 
 /** The commands that were typed, or all if none was: building all of them takes 4 ms. */
@@ -156,7 +155,7 @@ is, for example, 500ms, 30s or 1m30s. For more, run \`petstore COMMAND --help\`,
         'petstore categories import species.csv',
       ],
     });
-  // These two describe other commands.
+  // `help` and `__complete` describe other commands, so all commands are built.
   const words = args?.has('help') || args?.has('__complete') ? undefined : args;
   for (const [name, [helpGroup, make]] of typed(COMMANDS, words)) {
     program.addCommand(make(words).helpGroup(helpGroup), { hidden: name === '__complete' });

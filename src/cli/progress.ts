@@ -71,7 +71,7 @@ export class Progress {
 
   /**
    * Shows a command's own status on a terminal, one line; undefined hides it.
-   * @param text formats it to at most `room` cells
+   * @param text formats the status to at most `room` cells
    */
   status(text: ((room: number) => string) | undefined): void {
     this.#status = text;
@@ -121,7 +121,7 @@ export class Progress {
     }
   }
 
-  // One line: if the text were cut, the time left, at its end, would be lost.
+  // Fits the text into one line: a cut would lose the remaining time at its end.
   #text(): string {
     const { signal, stderr, clock } = this.#context;
     const room = (stderr.columns || 80) - RESERVED_CELLS;

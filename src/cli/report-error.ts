@@ -32,7 +32,7 @@ export function exitCodeOf({ kind, details }: PetstoreError): number {
 }
 
 function textLines(error: PetstoreError, red: (text: string) => string): string {
-  // Only the service's own code, which comes with a status.
+  // Print only the service's own code, which comes with a status.
   const code = error.code === undefined || error.status === undefined ? '' : ` [${error.code}]`;
   const hint = error.hint === undefined ? '' : `hint: ${error.hint}\n`;
   return `${red('error:')} ${escapeControls(`${error.message}${code}\n${hint}`, '\n')}`;

@@ -80,7 +80,7 @@ export class Session {
     const { baseUrl, key, keySource } = credentials;
     redactor.add(key);
     const isSandbox = keySource === 'sandbox';
-    // Opened first, so that it is closed after the service.
+    // Open the state server first, so that it is closed after the service.
     const server = isSandbox ? undefined : await this.stateServer();
     const service = new Service({
       ...{ baseUrl, key, env, version, clock, signal },

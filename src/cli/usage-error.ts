@@ -56,7 +56,7 @@ export function usageError({ code, message, command }: ParseError): PetstoreErro
     case 'commander.unknownOption':
       return mistyped;
     case 'commander.missingMandatoryOptionValue':
-      // `--nam dog` is a mistyped `--name`, and the operand of `create dog` the value of a missing one.
+      // `--nam dog` is a mistyped `--name`, and the operand of `create dog` the value of a missing `--name`.
       return mistyped ?? usage(`${option?.long} is required`, useOption(command, option));
     case 'commander.optionMissingArgument':
       return usage(`${option?.long} needs a value`, valueHint(command, option));

@@ -33,7 +33,7 @@ export interface Found {
   response?: HttpResponse;
   /** The error of a response that could not be read. */
   failure?: PetstoreError;
-  /** Why there is no response. */
+  /** The reason for a missing response. */
   notSentReason?: string;
 }
 

@@ -35,7 +35,7 @@ const doctorAction: Action<object, readonly Check[]> = {
     const checks: Check[] = [];
     const { checkDefinitions, runCheck } = await import('./doctor-checks.ts');
     const { notChecked } = await import('./doctor-request.ts');
-    /** The failed check because of which a check failed or was skipped, by label. */
+    /** By the label of a check that failed or was skipped: the failed check that caused this. */
     const causes = new Map<string, string>();
     for (const { label, test, needs = [] } of checkDefinitions(session)) {
       const cause = needs.map((one) => causes.get(one)).find((one) => one !== undefined);

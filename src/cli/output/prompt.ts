@@ -96,7 +96,7 @@ function echo(stderr: Output, hidden: boolean): Writable {
 }
 
 /**
- * Does what Ctrl-Z does; after `fg`, the question is shown again.
+ * Suspends the program, as Ctrl-Z does; after `fg`, the question is shown again.
  * @param hiddenMessage the question, if its answer is hidden
  */
 function suspend(io: PromptIO, input: NodeJS.ReadStream, lines: Interface, hiddenMessage: string | undefined): void {

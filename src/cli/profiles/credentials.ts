@@ -1,4 +1,4 @@
-// Finds the base URL and API key of a command (docs/cli.md, precedence): reads what is requested, selects the profile, and takes
+// Finds the base URL and API key of a command (docs/cli.md, precedence): reads the request, selects the profile, and takes
 // each value from the environment or from the profile.
 import { PetstoreError } from '../../errors.ts';
 import type { BaseUrl } from '../../settings/credential-rules.ts';
@@ -46,7 +46,7 @@ const URL_VARIABLE = 'PETSTORE_BASE_URL';
 const KEY_VARIABLE = 'PETSTORE_API_KEY';
 const KEY_COMMAND_VARIABLE = 'PETSTORE_API_KEY_COMMAND';
 
-/** What the command line and the environment request: a profile, and values that override what it has saved. */
+/** The request of the command line and the environment: a profile, and values that override its saved values. */
 export interface CredentialRequest {
   /** The profile named by `--profile` or PETSTORE_PROFILE; its name may be invalid. */
   readonly profile?: string | undefined;
@@ -116,7 +116,7 @@ export async function resolveCredentials(
 export interface SelectedProfile {
   readonly profile: string;
   readonly request: CredentialRequest;
-  /** What the profile has saved. */
+  /** The saved values of the profile. */
   readonly stored?: StoredProfile | undefined;
 }
 

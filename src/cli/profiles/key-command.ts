@@ -12,9 +12,9 @@ import type { Context } from '../context.ts';
 
 export interface KeyCommand {
   readonly line: string;
-  /** The option, the variable or the profile that contains it, for messages. */
+  /** The option, the variable or the profile that contains the command, for messages. */
   readonly source: string;
-  /** The name of the profile, if it is saved in one. */
+  /** The name of the profile in which the command is saved, if any. */
   readonly profile?: string;
 }
 

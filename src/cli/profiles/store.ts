@@ -22,7 +22,6 @@ export function hasKey(profile: StoredProfile | undefined): boolean {
 export const SANDBOX = 'sandbox';
 /** The active profile until the user switches. */
 export const DEFAULT_PROFILE = 'production';
-/** The profiles that exist from the start. */
 export const BUILT_IN_PROFILES: readonly string[] = [DEFAULT_PROFILE, 'staging', SANDBOX];
 
 export function isProfileName(name: string): boolean {

@@ -14,9 +14,9 @@ import type { DelimitedOptions } from './csv-rows.ts';
 const MAX_BYTES = 64 * 1024 * 1024;
 
 interface InputFile {
-  /** Its quoted name or `stdin`, for messages. */
+  /** The quoted name of the file, or `stdin`, for messages. */
   readonly label: string;
-  /** In lowercase with its dot; '' for stdin and names without an extension. */
+  /** In lowercase with the dot; '' for stdin and names without an extension. */
   readonly extension: string;
   readonly bytes: Buffer;
 }
@@ -49,7 +49,7 @@ const KNOWN_EXTENSIONS = ['.json', '.ndjson', '.jsonl', '.csv', '.tsv'];
 
 /**
  * @param file a path, or `-` for stdin
- * @throws PetstoreError `usage` if the file cannot be read, is not regular or is too large, or if stdin is a terminal
+ * @throws PetstoreError `usage` if the file cannot be read, is not a regular file or is too large, or if stdin is a terminal
  */
 export async function readInputFile(file: string, context: Pick<Context, 'cwd' | 'stdin'>): Promise<InputFile> {
   const label = file === '-' ? 'stdin' : `"${escapeControls(file)}"`;

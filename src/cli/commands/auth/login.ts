@@ -36,7 +36,7 @@ interface LoginResult {
   readonly activated: boolean;
 }
 
-/** The reasons that a wrong base URL may have. */
+/** The reasons of errors that a wrong base URL may cause. */
 const SUSPECTS_URL = new Set<Reason['is'] | undefined>(['no_connection', 'unknown_host', 'wrong_service']);
 const CORRECT_URL = 'pass the correct base URL with --url';
 const CHECK_KEY = 'check the key and log in again';
@@ -169,7 +169,7 @@ async function runCommand(session: Session, line: string, mayRun: boolean): Prom
 
 const STORED = { urlSource: 'stored', keySource: 'stored' } as const;
 
-/** Lists the categories until URL and key are accepted: if the rejected one came from a prompt, asks for it again. */
+/** Lists the categories until the service accepts URL and key; asks again for a rejected one that was typed at a prompt. */
 async function verify(session: Session, profile: string, givenUrl: Entered<BaseUrl>, givenKey: Entered<string>) {
   let url = givenUrl;
   let key = givenKey;

@@ -86,13 +86,13 @@ const switchAction: Action<object, SwitchResult> = {
 
 interface ListedProfile {
   readonly profile: string;
-  /** Whether a command with the same options uses it. */
+  /** Whether a command with the same options uses this profile. */
   readonly active: boolean;
   readonly url?: FoundUrl;
   readonly key?: FoundKey;
   /** The program of the key command. */
   readonly program?: string;
-  /** Whether something is saved for it. */
+  /** Whether the profile has saved values. */
   readonly isSaved: boolean;
   /** The error of a command that uses this profile. */
   readonly problem?: PetstoreError;

@@ -31,7 +31,7 @@ interface Budget {
 
 /**
  * @param requests the number of requests still to be sent
- * @param measuredMs the length of the window if it is known; otherwise, it is that of the service's plan with this limit
+ * @param measuredMs the length of the window; by default, that of the service's plan with this limit
  */
 export function estimateDuration(requests: number, quota: Quota, now: number, measuredMs?: number): Estimate {
   const window = windowIn(quota);
@@ -159,7 +159,7 @@ class WindowLengths {
     this.#last = window;
     if (window.limit === last?.limit) {
       const ms = window.resetAt - last.resetAt;
-      // A reset that moves although it was not reached says nothing about the length.
+      // A reset that moves before it is reached does not show the length of a window.
       const isNext = ms > TOLERANCE_MS && window.updatedAt >= last.resetAt - TOLERANCE_MS;
       if (isNext) this.#msByLimit.set(window.limit, ms);
     }

@@ -98,13 +98,13 @@ function selectColumns(categories: readonly Category[], names: readonly string[]
   });
 }
 
-// A field that the service may add later.
+// The column of a field that the service may add later.
 function extraColumn(name: string): Column<Category> {
   const text = (value: unknown): string => (typeof value === 'string' ? value : stringifyJson(value));
   return { header: name, value: (category) => (category[name] == null ? undefined : text(category[name])) };
 }
 
-/** Returns a new array, or the given one if there is nothing to do. */
+/** Returns a new array, or the given one if the options change nothing. */
 export function filterAndSort(categories: readonly Category[], { search, sort }: ListOptions): readonly Category[] {
   const text = search === undefined ? '' : normalize(search);
   const contains = (value = ''): boolean => normalize(value).includes(text);

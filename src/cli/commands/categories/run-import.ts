@@ -100,7 +100,7 @@ async function preview(session: Session, rows: readonly NewCategory[]): Promise<
   };
 }
 
-// Asks on a terminal, with the figures of a dry run.
+// Asks for confirmation on a terminal, with the figures of a dry run.
 async function confirm(session: Session, rows: readonly NewCategory[], file: string): Promise<void> {
   const { env, stdin, stderr } = session.context;
   const { baseUrl, keySource, profile, urlSource } = await session.target();
