@@ -7,7 +7,7 @@ import type { CategoryInput, Store } from './store.ts';
 
 type Operation = (request: IncomingMessage, store: Store) => Promise<SandboxResponse>;
 
-/** A request for it needs no key and is not counted. */
+/** A request for this path needs no key and is not counted. */
 export const OPENAPI_PATH = '/v1/openapi.json';
 export const openapiResponse = (): SandboxResponse => jsonResponse(200, JSON.stringify(openapi));
 

@@ -31,7 +31,7 @@ interface StoreState {
   usages: Map<string, KeyUsage>;
 }
 
-/** The category as JSON, the quota, or nothing. */
+/** The category as JSON for a create, the quota for a request; otherwise undefined. */
 type RecordResult = string | QuotaStatus | undefined;
 
 const format: LogFormat<StoreState, RecordResult> = {

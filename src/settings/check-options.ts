@@ -59,7 +59,7 @@ export function checkAtLeastZero(value: unknown, name: string): number {
 
 /**
  * With a timeout of 0, the outcome of a create would always be unknown.
- * @returns whole milliseconds, at most those of a timer
+ * @returns whole milliseconds, at most MAX_TIMER_MS
  */
 export function checkTimeout(value: unknown): number {
   const ms = Math.ceil(checkAtLeastZero(value, 'timeoutMs'));

@@ -104,6 +104,6 @@ function removeUnused(dir: string, oldest: number): void {
     if (files.length === 0 || files.some((file) => statSync(file).mtimeMs >= oldest)) return;
     rmSync(dir, { recursive: true });
   } catch {
-    // Another process is removing it, or it is not a directory.
+    // Another process is removing the entry, or it is not a directory.
   }
 }

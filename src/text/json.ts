@@ -7,7 +7,7 @@ const MAX_DEPTH = 100;
 // Only a document with an integer of 16 digits or more takes the slow path.
 const LONG_INTEGER = /(?:^|[[:,])\s*-?\d{16}/;
 
-/** As many as an int64 has. BigInt takes 24 s for 60 million digits. */
+/** The digits of an int64. BigInt takes 24 s for 60 million digits. */
 const MAX_DIGITS = 19;
 const TOO_LONG = `an integer has more than ${MAX_DIGITS} digits`;
 
