@@ -53,7 +53,7 @@ export interface CreateOptions extends CallOptions {
 export type ImportRows = Iterable<NewCategory> | AsyncIterable<NewCategory>;
 
 export interface ImportOptions extends CallOptions {
-  /** The most requests at a time, from 1 to 64 (default 8). */
+  /** The maximum number of concurrent requests, from 1 to 64 (default 8). */
   readonly concurrency?: number | undefined;
   /** Called after the first list, and after each row. */
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined;
@@ -70,7 +70,7 @@ export interface ImportProgress {
   readonly pending: number;
 }
 
-/** What an import did. Rows are counted from 1. */
+/** The results of an import. Rows are counted from 1. */
 export interface ImportDocument {
   readonly created: readonly Category[];
   /** Rows whose category exists (`differs`: with another description), and rows that repeat the name of an earlier row. */
@@ -106,7 +106,7 @@ export interface ApiResponse {
   readonly status: number;
   /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** The parsed JSON, in which an integer above 2^53 is a bigint; a string if it is not JSON, null if it is empty. */
+  /** The parsed JSON, in which an integer above 2^53 is a bigint; a string if the body is not JSON, null if it is empty. */
   readonly body: unknown;
 }
 
@@ -121,7 +121,7 @@ export interface Client {
     create(category: NewCategory, options?: CreateOptions): Promise<Category>;
     /**
      * Creates a category for each row whose name the list does not show, as `petstore categories import` does: one import
-     * at a time, and no row twice. A run that ends early is rejected with an error whose `document` holds what was done.
+     * at a time, and no row twice. A run that ends early is rejected with an error whose `document` has the results so far.
      */
     import(rows: ImportRows, options?: ImportOptions): Promise<ImportDocument>;
   };

@@ -134,7 +134,7 @@ function lazyStateServer({ stateUrl, statePassword }: Partial<ClientOptions>, on
   };
 }
 
-// Null keeps the state in memory; without a home directory, it is undefined.
+// Null keeps the state in memory; the result is undefined if there is no home directory.
 function stateDirOf(given: string | null | undefined): string | null | undefined {
   if (given === null) return null;
   if (given !== undefined) return checkPath(given, 'stateDir');

@@ -32,7 +32,7 @@ export type Reason =
   | { readonly is: 'needs_id' | 'no_category' | 'extra_fields' }
   | { readonly is: 'unknown_create'; readonly category: string }
   | { readonly is: 'no_access'; readonly path: string }
-  /** `to`: what another import achieves. */
+  /** `to`: the purpose of another import. */
   | { readonly is: 'import_ended'; readonly to: string };
 
 export interface ErrorDetails {
@@ -50,7 +50,7 @@ export interface ErrorDetails {
   readonly processed?: Processed | undefined;
   /** All invalid rows of an import. */
   readonly problems?: readonly Problem[] | undefined;
-  /** What an import did before it failed. */
+  /** The results of an import before it failed. */
   readonly document?: ImportDocument | undefined;
   /** @internal Overrides the kind's exit code (143 after SIGTERM, 129 after SIGHUP). */
   readonly exitCode?: number | undefined;
@@ -80,7 +80,7 @@ export class PetstoreError extends Error {
   declare readonly outcome: 'unknown' | undefined;
   /** All invalid rows of an import. */
   declare readonly problems: readonly Problem[] | undefined;
-  /** What an import did before it failed. */
+  /** The results of an import before it failed. */
   declare readonly document: ImportDocument | undefined;
   /** @internal */
   declare readonly details: ErrorDetails;
@@ -101,7 +101,7 @@ export class PetstoreError extends Error {
       // console.log and loggers show enumerable properties.
       Object.defineProperty(this, name, { value, enumerable: value !== undefined });
     }
-    // Too long for a log.
+    // These values are too long for a log.
     for (const name of ['problems', 'document'] as const) Object.defineProperty(this, name, { value: details[name] });
   }
 
@@ -123,12 +123,12 @@ export function rephrase(error: PetstoreError, message: string, hint: Hint = err
   return new PetstoreError(error.kind, message, { ...error.details, hint: hint.hint, reason: hint.reason });
 }
 
-/** @internal Returns a copy that says what an import did before it failed. */
+/** @internal Returns a copy with the results of an import before it failed. */
 export function withDocument(error: PetstoreError, document: ImportDocument): PetstoreError {
   return new PetstoreError(error.kind, error.message, { ...error.details, document });
 }
 
-/** @internal The system's own words for the code of an error, for example "connection refused" for ECONNREFUSED. */
+/** @internal The system's description of an error code, for example "connection refused" for ECONNREFUSED. */
 export function systemErrorText(code: string | undefined): string | undefined {
   return [...getSystemErrorMap().values()].find(([name]) => name === code)?.[1];
 }
@@ -150,7 +150,7 @@ export function systemReason(error: unknown): string {
   return systemErrorText(code) ?? code ?? message;
 }
 
-/** @internal Whether a system call failed; Node.js marks wrong arguments with other codes. */
+/** @internal Whether the error is that of a system call; Node.js marks wrong arguments with other codes. */
 export function isSystemError(error: unknown): boolean {
   return /^E[A-Z0-9]+$/.test(String((error as NodeJS.ErrnoException | undefined)?.code));
 }
@@ -173,8 +173,8 @@ export function systemHint(error: unknown): string | undefined {
 }
 
 /**
- * @internal The error of a system call: `cannot`, the operation, and the reason.
- * @param hint unless the code of the error has its own, for example on a full disk
+ * @internal The error of a system call, with a message of `cannot`, the operation, and the reason.
+ * @param hint used unless the code of the error has its own hint, for example on a full disk
  */
 export function systemError(cause: unknown, what: string, hint?: Hint): PetstoreError {
   const message = `cannot ${what} (${systemReason(cause)})`;

@@ -148,7 +148,7 @@ async function main(): Promise<void> {
   const context: Context = {
     args: process.argv.slice(2),
     env,
-    // A getter because it throws in a deleted directory, in which most commands still work.
+    // A getter because process.cwd() throws in a deleted directory, in which most commands still work.
     get cwd() {
       return process.cwd();
     },

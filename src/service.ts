@@ -19,11 +19,11 @@ interface Endpoint {
 
 export interface ServiceOptions extends MachineOptions, Omit<HttpClientOptions, 'ledger' | 'transport'> {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Of this program, for `User-Agent`. */
+  /** The version of this program, for `User-Agent`. */
   readonly version: string;
   /** Opens the server of the ledger, which the caller closes after the service; without one, the ledger is on this machine. */
   readonly stateServer?: (() => Promise<StateServer | undefined>) | undefined;
-  /** Opens the endpoint, which `close` closes, before the first request; default: that of the ledger's base URL and key. */
+  /** Opens the endpoint before the first request; `close` closes it. Default: the endpoint for the ledger's base URL and key. */
   readonly openEndpoint?: (() => Promise<Endpoint>) | undefined;
   /** Receives a line for each request and response. */
   readonly onTrace?: ((line: string) => void) | undefined;
