@@ -1,5 +1,5 @@
 // A service that responds immediately, without a rate limit: `/v1` keeps the categories that are created, and `/COUNT/v1`
-// lists that many. The parent process receives its origin and can empty it.
+// lists COUNT categories. The parent process receives its origin and can empty it.
 import { createServer } from 'node:http';
 
 let categories = [];

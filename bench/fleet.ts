@@ -30,7 +30,7 @@ interface Row {
 }
 
 const FIXED: LimitServerOptions = { mode: 'fixed', limit: 20, windowMs: 2000, latencyMs: 10, reset: 'tenths' };
-// A sliding window begins when the last one is used up, so the resolution of `Date` costs a second in each window.
+// With sliding windows, the one-second resolution of `Date` adds a second to each window, so these windows are longer.
 const SLIDING: LimitServerOptions = { ...FIXED, mode: 'sliding', limit: 60, windowMs: 6000 };
 // The limit of the free plan (docs/service.md).
 const DOCUMENTED: LimitServerOptions = { ...FIXED, limit: 60, windowMs: 60_000, reset: 'ceil' };
@@ -73,7 +73,7 @@ const ROWS: readonly Row[] = [
 ];
 
 /**
- * `npm run bench -- fleet [WORDS] [--requests N]`: everything, or the rows whose name contains the words.
+ * `npm run bench -- fleet [WORDS] [--requests N]`: all rows, or those whose name contains the words.
  * @throws Error if a row misses its bound
  */
 export async function run(args: readonly string[]): Promise<void> {

@@ -8,7 +8,7 @@ import { ended, place, runProgram } from '../test/support/processes.ts';
 import { BIN, median, must, say } from './report.ts';
 import { startSandbox } from './sandbox-process.ts';
 
-/** `npm run bench -- import [pace [ROWS] | throughput [ROWS [RUNS]]]`: by default both, 100 rows, and 5,000 rows in 5 runs. */
+/** `npm run bench -- import [pace [ROWS] | throughput [ROWS [RUNS]]]`: by default `pace 100`, `throughput 5000 5`. */
 export async function run([part, rows, runs]: string[]): Promise<void> {
   if (part !== 'throughput') for (const startMs of [0, 500, 900, 1200, 1500]) await pace(Number(rows ?? 100), startMs);
   if (part !== 'pace') await throughput(Number(rows ?? 5000), Number(runs ?? 5));
@@ -34,7 +34,7 @@ async function pace(rows: number, startMs: number): Promise<void> {
   const { code, err } = await runProgram(BIN, at, [...IMPORT, '-v']);
   const ms = Date.now() - since;
   await sandbox.stop();
-  // The list and the rows need the rest of a window and these.
+  // The start of the last window that the list and the rows need.
   const optimum = Math.max(0, Math.floor(rows / LIMIT) * WINDOW_MS - startMs);
   const refused = err.split('\n').filter((line) => line.startsWith('< 429 ')).length;
   say(
@@ -73,7 +73,7 @@ async function timed(work: () => Promise<{ readonly code: number; readonly err: 
   return performance.now() - since;
 }
 
-// A process that only sends, with as many connections.
+// A process that only sends the creates, with as many connections as the import.
 function plainLoop({ env, dir }: Place) {
   const args = ['bench/plain-loop.mjs', env['PETSTORE_BASE_URL'] ?? '', join(dir, 'rows.ndjson'), '8'];
   return ended(spawn(process.execPath, args, { env }));

@@ -20,15 +20,15 @@ const LOSSES = ['flushed', 'restarted', 'rolled-back', 'failed-over'] as const;
 type Loss = (typeof LOSSES)[number];
 
 interface Settings {
-  /** With two, each has its own name, so that it cannot see the processes of the other one. */
+  /** With two, each host has its own name, so that it cannot see the processes of the other host. */
   readonly hosts: number;
   readonly isSlow: boolean;
 }
 
 /**
- * `npm run bench -- kill-rounds [--rounds N] [--parallel N] [--hosts 2] [--slow] [--loss KIND]`: rounds in which imports are
- * killed and responses lost, on one host or on two with a state server; with creates of up to 9.5 s; or rounds in which the
- * state server loses records while one import creates, a second waits, and a third begins: `flushed`, `restarted` without
+ * `npm run bench -- kill-rounds [--rounds N] [--parallel N] [--hosts 2] [--slow] [--loss KIND]`: kills imports and loses
+ * responses. `--hosts 2` uses two hosts with a state server; `--slow` delays creates by up to 9.5 s. With `--loss`, the state
+ * server loses records instead, while one import creates, a second waits, and a third begins: `flushed`, `restarted` without
  * data, `rolled-back` to a snapshot, or `failed-over` to a replica that had stopped replicating.
  */
 export async function run(args: string[]): Promise<void> {
@@ -83,7 +83,7 @@ async function lossRound(loss: Loss, settings: Settings): Promise<Outcome[]> {
   const hosts = hostsOf(settings, service.url, state.url);
   const [first, other] = [hosts[0], hosts.at(-1)] as [Host, Host];
   try {
-    // An earlier import leaves a released lock, which is all that a snapshot has.
+    // An earlier import leaves a released lock, the only lock in a snapshot.
     await ended(start(first, 'one.csv'));
     await state.snapshot();
     const creating = service.nextCreate();

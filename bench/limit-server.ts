@@ -91,9 +91,8 @@ export async function untilWindowBegins({ windowMs }: LimitServerOptions): Promi
 }
 
 /**
- * The reference of a run: when the last of its creates can arrive at the earliest, in milliseconds after the first request at
- * `firstAt`, if each window serves all that it allows as soon as it begins. Latency and start-up are not part of it, so nothing
- * is faster.
+ * The earliest time at which the last create can arrive, in milliseconds after `firstAt`, if each window is used up as soon as
+ * it begins. It excludes latency and start-up, so no run can be faster.
  */
 export function referenceMs({ mode, limit, windowMs }: LimitServerOptions, requests: number, firstAt: number): number {
   if (requests <= limit) return 0;

@@ -8,7 +8,7 @@ import { must, say } from './report.ts';
 import type { Client, StartWorker } from './workers.ts';
 import { CLIENTS, installClients, runWorkers } from './workers.ts';
 
-// The limit of the free plan (docs/service.md), and the same ten times as fast.
+// The limit of the free plan (docs/service.md), and the same limit with a tenth of the window.
 const REAL: LimitServerOptions = { mode: 'fixed', limit: 60, windowMs: 60_000, latencyMs: 40, reset: 'ceil' };
 const FAST: LimitServerOptions = { ...REAL, windowMs: 6000, latencyMs: 10 };
 const PATIENCE_MS = 600_000;
@@ -22,7 +22,7 @@ interface Shape {
 
 /**
  * `npm run bench -- limits [CLIENT]… [--real] [--mode MODE] [--requests N]`: all clients, 300 creates at 60 requests per 6 s
- * by one process and by eight, and lost responses; with `--real`, by eight processes at 60 per minute, about five minutes
+ * with one process and with eight, and lost responses; with `--real`, with eight processes at 60 per minute, about five minutes
  * each. MODE is fixed (the default), anchored, sliding or bucket.
  * @throws Error if petstore misses a bound
  */

@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 export const BIN = resolve(process.env['PETSTORE_BIN'] ?? 'bin/petstore.js');
 
 /**
- * Fetches a version of Node.js such as 24 and returns the path of its program. The package `node` needs an install script,
+ * Fetches a version of Node.js such as 24 and returns the path of its executable. The package `node` needs an install script,
  * which npm may block; the package of each platform contains the program.
  */
 export function nodePath(version: string): string {

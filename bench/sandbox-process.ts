@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ended, place, startProgram } from '../test/support/processes.ts';
 
 interface SandboxProcess {
-  /** The environment of commands that use it. */
+  /** The environment of commands that use the sandbox. */
   readonly env: Record<string, string>;
   stop(): Promise<void>;
 }

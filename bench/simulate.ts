@@ -1,4 +1,4 @@
-// Simulated worlds (docs/architecture.md): `--worlds N [--from SEED]` runs many, `--seed N` repeats one.
+// Simulated worlds (docs/architecture.md): `--worlds N [--from SEED]` runs N worlds, `--seed N` repeats one.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

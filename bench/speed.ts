@@ -20,7 +20,7 @@ http.get(process.env.PETSTORE_BASE_URL + '/categories', { headers: { authorizati
 interface Group {
   readonly title: string;
   readonly script: string;
-  /** Length of the list. */
+  /** The number of categories in the list. */
   readonly rows: number;
   readonly runs: number;
   readonly commands: readonly string[];

@@ -40,7 +40,7 @@ const makers = {
     const { default: Bottleneck } = await import('bottleneck/light.js');
     const again = (_after, _options, _octokit, retries) => retries < 5;
     const log = { debug() {}, info() {}, warn() {}, error() {} };
-    // Disable its default of one write per second, which would take minutes.
+    // Disable the plugin's default of one write per second, which would take minutes.
     const write = new Bottleneck.Group({ id: 'write', maxConcurrent: 300, minTime: 0 });
     const throttle = { write, onRateLimit: again, onSecondaryRateLimit: again };
     const octokit = new (Octokit.plugin(throttling))({ auth: key, baseUrl: url, log, throttle });
