@@ -1,6 +1,6 @@
 // Keeps compiled code between runs, with Node.js 22.8 and newer. Whoever can write the cache can run code, so it is in a
 // directory that only its user can write; without one, petstore starts about 10 ms later. Node's own cache
-// (`module.enableCompileCache`) saves half of that, because it lacks the functions that are compiled at their first call.
+// (`module.enableCompileCache`) saves half of this time, because it lacks functions that are compiled at their first call.
 'use strict';
 
 const {
@@ -53,7 +53,7 @@ function keepIn(directory) {
   const missing = [];
   const chunks = join(dirname(__dirname), 'dist', 'chunks');
   require.extensions['.cjs'] = (module, filename) => {
-    // V8 compares only the length of the text, but the name of a chunk contains a hash of it.
+    // V8 compares only the length of the text, but the name of a chunk contains a hash of its text.
     if (dirname(filename) !== chunks) return require.extensions['.js'](module, filename);
     const file = join(directory, basename(filename));
     const text = readFileSync(filename, 'utf8');
@@ -77,7 +77,7 @@ function read(file) {
   }
 }
 
-/** Other processes and a crash of the machine find either a whole file or none, since V8 does not check its content. */
+/** Writes a whole file or none, even if the machine crashes, since V8 does not check the content. */
 function write(file, bytes) {
   const draft = `${file}.${pid}`;
   try {

@@ -1,5 +1,5 @@
 // Generates the reference in docs/cli.md from `petstore --help --json`: `node scripts/generate-docs.mjs [DIRECTORY [PROGRAM]]`,
-// after a build, writes the page there.
+// after a build, writes the page to DIRECTORY.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ function code(text) {
   return `\`${text}\``;
 }
 
-// Marks options and names with an underscore as code, and escapes what would be read as HTML or emphasis.
+// Marks options and names with an underscore as code, and escapes characters that start HTML or emphasis.
 function marked(text) {
   return text.replace(/`[^`]*`|--[a-z][\w-]*|\w+_\w+|[<>*]/g, (found) => {
     if (found.startsWith('`')) return found;
