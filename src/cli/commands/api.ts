@@ -123,7 +123,7 @@ export const api = (): PetstoreCommand =>
     .option('--input <file>', 'read the request body from a file; - reads stdin')
     .option('-i, --include', 'print status and headers before the body')
     .sections({
-      notes: `Use it for operations without a petstore command: GET /pets/{petId} (deprecated) and GET /store/orders. Rate limits,
+      notes: `Use this command for operations that no other command performs: GET /pets/{petId} (deprecated) and GET /store/orders. Rate limits,
 retries and exit codes work as in other commands; if a request may have been processed, only GET, HEAD and OPTIONS are
 retried. A warning appears if the response marks the operation as deprecated, sunset or unstable. On Windows, use --input rather than --data.`,
       output: `the body, even of an error response other than 429: on a terminal, JSON is indented; elsewhere, no byte is changed; with

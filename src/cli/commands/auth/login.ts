@@ -213,8 +213,8 @@ stdin. There is no option for the key, because other users can see command-line 
 GET /categories, saved in a file that only you can read, and sent only to the scheme, host and port that it was saved
 for.
 
-A key command runs each time the key is needed, for at most 30 seconds and without a shell (to use one, write
-sh -c 'COMMAND'). The first line of its stdout is the key. To use one without a profile, set PETSTORE_API_KEY_COMMAND.
+A key command runs each time the key is needed, for at most 30 seconds and without a shell. To use a shell, write
+sh -c 'COMMAND'. The first line of stdout is the key. To use a key command without a profile, set PETSTORE_API_KEY_COMMAND.
 
 If the active profile has no key, the new profile becomes the active one.`,
       output: `two lines; with --json {"profile", "url", "key", "keyCommand", "verified", "active"}: key is masked, and

@@ -206,7 +206,7 @@ export const status = (): PetstoreCommand =>
       notes: `Nothing is sent. At most the last four characters of a key are shown. An asterisk marks the profile
 that the next command uses.`,
       output: `a table; with --json an array of {"profile", "active", "url", "urlSource", "key", "keySource",
-"keyCommand", "problem"}. Of a key command, only the program is shown, since an argument may be a key.`,
+"keyCommand", "problem"}. For a key command, only the program is shown, since an argument may be a key.`,
       exitCodes: ['usage', 'storage'],
       examples: ['petstore auth status', "petstore auth status --json | jq -r '.[] | select(.active) | .url'"],
     })

@@ -23,7 +23,7 @@ exist are skipped, so you can run the same command again after Ctrl-C, a crash o
 repeats a name is skipped, with a warning; if the descriptions differ, the file is rejected. Only one import per base
 URL runs at a time; a second one waits. If stdin and stderr are terminals, petstore asks before it creates anything, except in
 CI and for the profile sandbox.`,
-      output: `the number of created, skipped, failed and unknown rows, and a table of those that failed or are unknown. With
+      output: `the number of created, skipped, failed and unknown rows, and a table of the failed and unknown rows. With
 --json, one document with "created", "skipped", "failed", "unknown" and "pending", printed if a create was sent
 or the import completed.`,
       exitCodes: CHANGE_ERRORS,
