@@ -13,7 +13,12 @@ function fail(exitCode, kind, message, hint) {
 
 function crash(error) {
   if (/^E[MN]FILE$/.test(error.code)) {
-    fail(9, 'storage', 'petstore could not be loaded (too many open files)', 'raise the open file limit (ulimit -n)');
+    fail(
+      9,
+      'storage',
+      'petstore could not be loaded (too many open files)',
+      'raise the open file limit with `ulimit -n`',
+    );
   } else {
     fail(1, 'internal', 'petstore could not be loaded', 'reinstall petstore');
   }

@@ -163,7 +163,7 @@ export function storageError(cause: unknown, doing: string, path: string, hint?:
 const HINTS: Readonly<Record<string, string>> = {
   ENOSPC: 'free some disk space',
   EDQUOT: 'free some disk space',
-  EMFILE: 'raise the open file limit (ulimit -n)',
+  EMFILE: 'raise the open file limit with `ulimit -n`',
   ENFILE: 'close other programs, which have too many open files',
 };
 

@@ -36,7 +36,7 @@ test('too many open files cause one error that names the limit', async () => {
   const { bin, dist } = copy();
   writeFileSync(join(dist, 'main.cjs'), "throw Object.assign(new Error(), { code: 'EMFILE' })");
   const message = 'petstore could not be loaded (too many open files)';
-  const err = `error: ${message}\nhint: raise the open file limit (ulimit -n)\n`;
+  const err = `error: ${message}\nhint: raise the open file limit with \`ulimit -n\`\n`;
   expect(await petstore(place(), ['--version'], '', bin)).toEqual({ code: 9, out: '', err });
 });
 

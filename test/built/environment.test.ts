@@ -41,7 +41,7 @@ test.runIf(hasShell)(
     const error = {
       kind: 'auth',
       message: 'key command `echo` failed (too many open files)',
-      hint: 'raise the open file limit (ulimit -n)',
+      hint: 'raise the open file limit with `ulimit -n`',
     };
     const run = await inScript(at, 'ulimit -n 100; exec "$@"', LIST);
     expect(run).toEqual({ code: 3, out: '', err: `${JSON.stringify({ error })}\n` });

@@ -48,7 +48,7 @@ const open = (path: string) => ({ syscall: 'open', path });
 
 test.each([
   ['ENOSPC', open('/x/y'), 'cannot access "/x/y" (no space left on device)\nhint: free some disk space'],
-  ['EMFILE', open('/x'), 'cannot access "/x" (too many open files)\nhint: raise the open file limit (ulimit -n)'],
+  ['EMFILE', open('/x'), 'cannot access "/x" (too many open files)\nhint: raise the open file limit with `ulimit -n`'],
   ['EACCES', open('/home/state/y'), `cannot access "/home/state/y" (permission denied)\n${STATE}`],
   ['EACCES', open('/home'), `cannot access "/home" (permission denied)\n${STATE}`],
   ['EACCES', open('/x/y'), 'cannot access "/x/y" (permission denied)'],

@@ -236,7 +236,7 @@ test.each<[string, object | RegExp]>([
   ['redis://u:secret@h/foo', /^invalid database number "foo" in X$/],
   ['redis://h/9999', { database: 9999 }],
   ['redis://u:secret@h/10000', /^invalid database number "10000" in X$/],
-  ['redis://u:6379/secret@h', /^X (?!.*secret)/],
+  ['redis://u:6379/secret@h', /^X has an unescaped slash before the host$/],
   ['redis://u:secret@h/0?a=1', /^X (?!.*secret)/],
   ['redis://u:secret@h/0#a', /^X (?!.*secret)/],
   ['redis:///0', /^X has no host$/],
@@ -245,6 +245,11 @@ test.each<[string, object | RegExp]>([
   const parse = (): unknown => parseStateUrl(url, undefined, { url: 'X', password: 'Y' });
   if (expected instanceof RegExp) expect(parse).toThrow(expected);
   else expect(parse()).toMatchObject(expected);
+});
+
+test('a password with a slash in the address of a state server has the hint to escape the slash', () => {
+  const parse = (): unknown => parseStateUrl('redis://u:6379/secret@h', undefined, { url: 'X', password: 'Y' });
+  expect(parse).toThrow(expect.objectContaining({ hint: 'write the slash as %2F' }));
 });
 
 test.each([

@@ -63,7 +63,7 @@ function failureReason(error: ExecFileException, timeout: number): string {
   if (killed) return `timed out after ${formatDuration(timeout)}`;
   if (typeof code === 'number' || signal) return `exit code ${code ?? signal}`;
   if (code === 'ENOENT') return 'command not found';
-  return code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER' ? 'it printed more than 1 MiB' : systemReason(error);
+  return code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER' ? 'output larger than 1 MiB' : systemReason(error);
 }
 
 /** The program that the command runs. */

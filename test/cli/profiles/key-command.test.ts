@@ -62,7 +62,7 @@ const UNCLOSED = new RegExp(`^${SOURCE} has an unclosed quote$`);
 const NOT_STARTED = /^key command `\S*` failed \((?:not a directory|command not found)\)$/;
 const FLOOD =
   'const all = "x".repeat(65536); for (let i = 0; i < 20; i++) process.stdout.write(all); setInterval(() => {}, 1000)';
-const TOO_LONG = /^key command `\S*` failed \(it printed more than 1 MiB\)$/;
+const TOO_LONG = /^key command `\S*` failed \(output larger than 1 MiB\)$/;
 
 test.each([
   ['exits with code 7', script('process.exit(7)'), /^key command `[^` ]*node[^` ]*` failed \(exit code 7\)$/, CORRECT],
