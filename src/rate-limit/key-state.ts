@@ -2,7 +2,7 @@
 // Both are plain JSON.
 import type { ProcessRef } from '../shared-log/process-liveness.ts';
 
-/** The origin of the end of a block: a header of the refusal, or the backoff. */
+/** The source of a block's end: a header of the refusal, or the backoff. */
 export type BlockReason = 'retry_after' | 'reset' | 'backoff';
 
 /** The data that the ledger needs from a response. Durations are milliseconds from its arrival, so they need no clock. */
@@ -42,9 +42,9 @@ export interface Ticket {
   /** The number of the ticket's record, which orders requests and responses. */
   readonly seq: number;
   readonly at: number;
-  /** Until then, its request may be sent, and other requests wait for its response (see `openRequests`). */
+  /** Until then, the ticket's request may be sent, and other requests wait for its response (see `openRequests`). */
   readonly overdueAt: number;
-  /** Until then, its response may arrive. */
+  /** Until then, the response to this request may arrive. */
   readonly expires: number;
   readonly holder: ProcessRef;
   /** Whether it was sent alone, to learn the remaining quota. */

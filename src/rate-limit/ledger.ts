@@ -160,7 +160,7 @@ export class Ledger {
     if (isAhead(this.#state, this.#log.now)) this.#record({ kind: 'clock' });
   }
 
-  // Adds the rest of a block of another log, whose time is `now`, to the log in use, as a refusal that states this wait.
+  // Adds the rest of another log's block to the log in use, as a refusal that states this wait; `now` is the other log's time.
   #copyBlock({ block, time }: KeyState, now: number): void {
     // If the clock was set back, the time of the last record bounds the rest.
     const waitMs = (block?.until ?? 0) - Math.max(now, time);
