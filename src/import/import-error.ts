@@ -12,7 +12,7 @@ const COMPARE = 'compare the list of categories with the file';
 /** Why a run ended before every row was done. */
 export interface Stop {
   readonly error: PetstoreError;
-  /** Whether another import of the same file may create rows twice: this error then comes first, and its hint says so. */
+  /** Whether another import of the same file may create rows twice: the error, whose hint warns of this, then comes first. */
   readonly rerunUnsafe: boolean;
 }
 

@@ -17,7 +17,7 @@ import { DRAIN_MS } from './lock.ts';
 import type { ImportEntry } from './results.ts';
 import { ImportResults } from './results.ts';
 
-/** How long a create may be on its way after its response was lost. */
+/** How long a create may be in flight after its response was lost, in milliseconds. */
 const LOST_MS = 2000;
 /** As many lost responses in a row as workers, but at least this many, mean that the service has a problem. */
 const LEAST_LOST = 4;
