@@ -114,7 +114,7 @@ async function checkStateServer(session: Session): Promise<CheckResult> {
 
 /**
  * Runs every command that petstore needs on a server.
- * @returns the policy by which it may delete keys; undefined if it deletes none
+ * @returns the policy by which the server may delete keys; undefined if it deletes none
  * @throws PetstoreError `usage` or `storage` if a command fails
  */
 export async function checkServer(server: StateServer, clock: Clock): Promise<string | undefined> {

@@ -66,7 +66,7 @@ export function openConfStore(dir: string) {
   return store;
 }
 
-/** @returns undefined if the text is damaged; the parser's error would quote it, and it may contain a key */
+/** @returns undefined if the text is damaged; the parser's error would quote the text, which may contain a key */
 function parseSavedProfiles(text: string): SavedProfiles | undefined {
   try {
     const value: unknown = JSON.parse(text);

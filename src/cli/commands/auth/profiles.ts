@@ -24,7 +24,7 @@ interface LogoutResult {
   readonly removed: boolean;
   /** Whether the base URL was removed, too. */
   readonly deleted: boolean;
-  /** The profile that became the active one, since the removed one was. */
+  /** The profile that became active because the removed profile was active. */
   readonly activated: string | null;
 }
 
