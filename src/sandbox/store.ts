@@ -25,7 +25,7 @@ interface StoreRecord {
 }
 
 interface StoreState {
-  /** Their ids are consecutive. */
+  /** The ids of the categories are consecutive. */
   categories: CategoryInput[];
   nextId: bigint;
   usages: Map<string, KeyUsage>;
