@@ -57,7 +57,6 @@ const TABLE: readonly (readonly [cause: Cause, weight: number, ...draws: Draw[]]
   ['clock', 2, ['refuse', 'any', 2], ['clock-set-back', 'refused', [1000, 5_000_000]]],
 ];
 
-/** The kinds in the table. */
 export const KINDS = new Set(TABLE.flatMap(([, , ...draws]) => draws.flatMap(([kinds]) => kinds.split(' '))));
 
 export interface Fault {
