@@ -80,7 +80,7 @@ async function fail(...[line, code, hint, given]: Row): Promise<void> {
   created = [];
   const failed = await run(line);
   expect([failed.code, /hint: (.*)/.exec(failed.out + failed.err)?.[1]]).toEqual([code, hint]);
-  // Without a quota line: no response of this command had headers.
+  // No response to this command contained rate-limit headers, so there is no quota line.
   expect(failed.err).toMatch(/^(?:warning: .*\n)?error: .*\n(?:hint: .*\n)?$/);
   expect([asJson, failed].map(({ out, err }) => out + err).join()).not.toMatch(/sk_secret_|\n\s+at /);
 }

@@ -88,7 +88,7 @@ test('opening the lock of a new base URL removes locks unused for 48 hours, and 
   await acquire('new');
   expect(logs()).toHaveLength(2);
   recent.assertHeld();
-  // A run that was suspended for so long finds an empty log, and sends nothing.
+  // A run that was suspended for more than 48 hours finds an empty log, and sends nothing.
   clock.at += 49 * 3_600_000;
   expect(() => old.assertHeld()).toThrow('the import lock was removed');
 });
@@ -173,7 +173,7 @@ test('a run that ends before it takes back its lost lock makes the next run list
   rollBack();
   const second = start(2);
   await second.acquire({ signal, pause });
-  // What the first run knows of the log: it has not read it since.
+  // The first run has not read the log since the server lost the lock.
   vi.spyOn(log, 'cached').mockReturnValueOnce(own);
   await first.close();
   expect(await second.confirm(pause)).toBe(false);

@@ -20,7 +20,7 @@ export interface Place {
 }
 
 export interface Outcome {
-  /** As a shell reports it: 128 + N after signal N. */
+  /** The exit code as a shell reports it: 128 + N after signal N. */
   readonly code: number;
   /** The signal that ended the process. */
   readonly signal?: NodeJS.Signals;

@@ -39,7 +39,7 @@ export class RedisServer {
 
   static async start(options: RedisOptions = {}): Promise<RedisServer> {
     if (SERVER_PROGRAMS.length === 0) throw new Error(`install ${missingPrograms()}`);
-    // A free port.
+    // Find a free port.
     const { port, close } = await startTcpServer(() => undefined);
     close();
     const server = new RedisServer(port, options);

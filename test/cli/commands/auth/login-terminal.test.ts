@@ -62,7 +62,7 @@ test('a login asks again only for the unreachable URL or the rejected key', asyn
   ]);
   expect(run).toMatchObject({ code: 0, cooked: true, saved: expect.stringContaining(GOOD_KEY) });
   expect(run.screen).not.toContain('wrong-key');
-  // The quota is the accepted key's.
+  // The quota is that of the accepted key.
   expect(run.screen).toMatch(/is now active.*quota \(farm\): /s);
 });
 

@@ -308,7 +308,7 @@ test('the progress line of an import fits the terminal, and is cleared before a 
   file('rows.csv', 'name,description\ndog,Wolf\ncat,\n');
   const run = inProcess([...IMPORT, 'rows.csv', '--yes'], { dir, env, clock, columns: 22 });
   const { err } = await clock.drive(run);
-  // Without the quota, for which there is no room.
+  // The line omits the quota, which does not fit.
   expect(err).toContain(' 1 of 2\u001b');
   expect(err).toMatch(/\u001b\[0Kwarning: 1 existing/);
 });
