@@ -29,7 +29,7 @@ test.each([
   [503, 'service', 'unknown_outcome', 'perhaps'],
   [504, 'service', 'unknown_outcome', 'late'],
 ])(
-  'a %i is an error of kind %s for a read, and of kind %s with processed "%s" for a create, which is unknown if its body is cut off',
+  'a %i is an error of kind %s for a read, and of kind %s with processed "%s" for a create, whose outcome is unknown if the response body is cut off',
   (status, kindOfRead, kind, processed) => {
     expect(responseError(read, response(status)).kind).toBe(kindOfRead);
     expect(responseError(write, response(status))).toMatchObject({ kind, processed });

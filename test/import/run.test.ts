@@ -82,7 +82,7 @@ test('an import stops if a 201 shows that the service changes names, and complet
   expect(it.service.sent).toHaveLength(2);
 });
 
-test('of two errors that end an import, the first is reported, but a changed name before any other, even if only the list shows it', async () => {
+test('an import reports the first of two errors that end it, but a changed name takes precedence, even if only the list shows it', async () => {
   const two = importOf(named('dog', 'cat'), {}, 'unauthorized', 'unreachable');
   expect((await stopOf(two, { concurrency: 2 }))?.kind).toBe('auth');
   const it = importOf(named('Dog', 'Cat'), { alter: lower, echoes: true });

@@ -90,7 +90,7 @@ test.each([...new Set(commands)])(
   },
 );
 
-test.runIf(hasShell)('the blocks of the documents for a shell have no syntax error', () => {
+test.runIf(hasShell)('the `sh` code blocks in the documents have no syntax errors', () => {
   const blocks = documents.flatMap((file) =>
     [...textOf(file).matchAll(/^```sh\n(.*?)^```/gms)].map(([, block]) => block),
   );

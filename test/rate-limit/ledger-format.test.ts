@@ -51,7 +51,7 @@ function reduced(all: readonly string[], onRecord: (state: KeyState) => void = (
   return state;
 }
 
-test('all processes reduce the same state, whether they read from the start or from a snapshot', () => {
+test('all processes derive the same state, whether they read from the start or from a snapshot', () => {
   let granted = 0;
   fc.assert(
     fc.property(lines, fc.nat(60), (all, cut) => {

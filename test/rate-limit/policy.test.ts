@@ -53,7 +53,7 @@ test('only a success resets the count of consecutive refusals', () => {
 
 const OPEN = '0 take first, 0 ok first';
 const BARE = '0 take first, 0 bare first';
-/** `early` and `late` are in flight together, and `early` is refused for a second. */
+/** `early` and `late` are in flight together, and `early` gets a 429 that states a wait of 1 s. */
 const REFUSED = `${OPEN}, 1 take early late, 100 429 early wait=1000`;
 const SILENT = 'wait=none from=backoff';
 /** A refusal because the quota is exhausted. */

@@ -83,7 +83,7 @@ test.each([
   [20, 2000, 32, 1.5],
   [60, 60_000, 64, 1.5],
 ])(
-  'headers that alternate between a day and %i per %i ms (%i workers) take at most %f times the minimum time',
+  'with headers that alternate between the daily limit and %i per %i ms, %i workers take at most %f times the minimum time',
   async (limit, windowMs, workers, atMost) => {
     const run = { limit, windowMs, mode: 'fixed', reports: 'share', daily: { limit: 1000, endsAt }, workers } as const;
     const outcome = await simulate({ ...run, processes: 1, requests: 5 * limit, latencyMs: [3, 40] });

@@ -159,7 +159,7 @@ test('after a file system error, the sandbox responds 507 and names the error', 
   expect([status, JSON.parse(body.toString())]).toEqual([507, { code: 'storage_failed', message, status }]);
 });
 
-test('a create that garbage follows in the same segment is answered 201, the garbage 400, and too long a header 431', async () => {
+test('a create followed by garbage in one write gets a 201, the garbage a 400, and an oversized header a 431', async () => {
   const { port, list } = await startTestSandbox({ faults: ['latency=1ms'] });
   const socket = connect(port, '127.0.0.1');
   socket.write(`${rawRequest(port, 'POST', '{"name":"dog"}')}\u0000garbage\r\n\r\n`);

@@ -108,7 +108,7 @@ test('a server is tried again once a second, and used again when it accepts a re
   expect([server.closed, file.closed, memory.closed]).toEqual([1, 1, 0]);
 });
 
-test('a failure of a server that was left before changes nothing and does not delay the next try', async () => {
+test('a late failure of a server that the log has already left changes nothing and does not delay the next try', async () => {
   const [server, file, memory] = threePlaces();
   const { log, clock, write, switches } = open(server, file, memory);
   server.fails = 'use';

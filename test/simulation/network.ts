@@ -75,7 +75,7 @@ export class Network {
           scheduler.note(process, `#${number} ${kind} ${reason}${sent ? '' : ', not sent'}`);
           if (!isList && sent) process.lost++;
           invariants.failed(number);
-          // The status of a 4xx is enough.
+          // A 429 counts even if its body is cut off.
           if (head?.status === 429 && reason !== 'aborted') resolve({ ...head, body: new Uint8Array() });
           else reject(new TransportError(reason, sent, detail, head));
         });

@@ -106,7 +106,7 @@ needs('zsh')('zsh lists values alone, and commands with their descriptions', asy
   expect(screen).toMatch(/^switch +-- set the active profile/m);
 });
 
-test('the PowerShell script registers itself and completes after an empty last word', async () => {
+test('the PowerShell script registers itself and completes an empty last word', async () => {
   const { out } = await inProcess(['completion', 'powershell']);
   expect(out).toMatch(/^Register-ArgumentCompleter -Native -CommandName petstore/m);
   // npm's shim for PowerShell drops a bare --.
