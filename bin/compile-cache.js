@@ -3,18 +3,7 @@
 // (`module.enableCompileCache`) saves half of this time, because it lacks functions that are compiled at their first call.
 'use strict';
 
-const {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} = require('node:fs');
+const { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs');
 const { homedir } = require('node:os');
 const { basename, dirname, isAbsolute, join } = require('node:path');
 const { cachedDataVersionTag } = require('node:v8');
@@ -65,7 +54,11 @@ function keepIn(directory) {
     script.runInThisContext().call(module.exports, module.exports, (id) => module.require(id), module);
   };
   process.on('exit', () => {
-    for (const [file, script] of missing) write(file, script.createCachedData());
+    try {
+      for (const [file, script] of missing) write(file, script.createCachedData());
+    } catch {
+      // The directory cannot be used.
+    }
   });
 }
 
@@ -80,15 +73,11 @@ function read(file) {
 /** Writes a whole file or none, even if the machine crashes, since V8 does not check the content. */
 function write(file, bytes) {
   const draft = `${file}.${pid}`;
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    const fd = openSync(draft, 'wx', 0o600);
-    const written = writeSync(fd, bytes);
-    fsyncSync(fd);
-    closeSync(fd);
-    if (written === bytes.length) renameSync(draft, file);
-    else rmSync(draft);
-  } catch {
+    writeFileSync(draft, bytes, { flag: 'wx', mode: 0o600, flush: true });
+    renameSync(draft, file);
+  } finally {
     rmSync(draft, { force: true });
   }
 }

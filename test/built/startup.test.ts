@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -119,6 +120,16 @@ describe.runIf(hasModes)('compiled code', () => {
     writeFileSync(service, Buffer.alloc(size));
     expect(await list()).toMatchObject({ code: 0, out: '[]\n', err: '' });
     expect(readFileSync(service).includes('petstore-cli/')).toBe(true);
+  });
+
+  test('is not kept, without an error, if a file has the name of its directory', async () => {
+    const home = tempDir();
+    await versionFrom(home);
+    const cache = join(home, '.cache', 'petstore');
+    const [version = ''] = readdirSync(cache);
+    rmSync(join(cache, version), { recursive: true });
+    writeFileSync(join(cache, version), '');
+    expect(await versionFrom(home)).toEqual([version]);
   });
 
   test('is kept below XDG_CACHE_HOME if that is set', async () => {
