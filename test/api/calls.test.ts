@@ -1,9 +1,9 @@
-// The documents of an import as programs and the command line get them.
+// Redaction in the document of an import.
 import { expect, test } from 'vitest';
 import { withoutKeys } from '../../src/api/calls.ts';
 import { Redactor } from '../../src/text/redact.ts';
 
-test('the document of an import repeats no key from a message of the service', () => {
+test('the document of an import contains no API key that a message of the service repeats', () => {
   const redactor = new Redactor();
   redactor.add('sandbox_0123456789abcdef');
   const text = 'failed for sandbox_0123456789abcdef';

@@ -15,18 +15,21 @@ test('an id keeps every digit up to the largest int64', () => {
   expect(stringifyJson(category)).toBe('{"id":9223372036854775807,"name":"dog"}');
 });
 
-test('additional fields are kept, with exact integers and unusual names', () => {
+test('additional fields of a category are kept, with exact integers and names such as "__proto__"', () => {
   const text = '{"id":1,"name":"dog","legs":4.5,"__proto__":{"polluted":true},"big":1234567890123456789}';
   const category = decodeCreated(response(text));
   expect(stringifyJson(category)).toBe(text);
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
 });
 
-test('a description of null and a byte order mark are ignored', () => {
+test('a description of null and a byte order mark before a list are ignored', () => {
   expect(list('\ufeff[{"id":1,"name":"dog","description":null}]')).toEqual([{ id: 1, name: 'dog' }]);
 });
 
-const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+function expectInvalid(text: string, problem: string): void {
+  const error = { kind: 'service', status: 200, message: `invalid response: ${problem}` };
+  expect(() => list(text)).toThrow(expect.objectContaining(error));
+}
 
 test.each([
   ['{"data":[]}', 'expected an array of categories'],
@@ -39,10 +42,11 @@ test.each([
     `[{"id":${id},"name":"dog"}]`,
     'item 1 of the list has no integer id',
   ]),
-  [`[{"id":1,"name":"dog","x":${deep}}]`, 'JSON nested more than 100 levels deep'],
-])('the list %.40s is invalid: %s', (text, problem) => {
-  const error = { kind: 'service', status: 200, message: `invalid response: ${problem}` };
-  expect(() => list(text)).toThrow(expect.objectContaining(error));
+])('the list %s is invalid: %s', expectInvalid);
+
+test('a list with 20,000 levels of JSON is invalid', () => {
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+  expectInvalid(`[{"id":1,"name":"dog","x":${deep}}]`, 'JSON nested more than 100 levels deep');
 });
 
 test.each([
@@ -50,10 +54,13 @@ test.each([
   ['<html>sk_live_secret</html>', {}, 'not valid JSON'],
   ['', {}, 'expected JSON, got an empty body'],
   [Uint8Array.of(0x22, 0xff, 0x22), {}, 'not UTF-8'],
-])('the error about the body %j with the headers %j names its media type, if known: %s', (body, headers, problem) => {
-  const error = { message: `invalid response: ${problem}`, hint: 'check the base URL' };
-  expect(() => list(body, headers)).toThrow(expect.objectContaining(error));
-});
+])(
+  'a response with the body %j and the headers %j causes the error "invalid response: %s"',
+  (body, headers, problem) => {
+    const error = { message: `invalid response: ${problem}`, hint: 'check the base URL' };
+    expect(() => list(body, headers)).toThrow(expect.objectContaining(error));
+  },
+);
 
 test.each([
   ['</v1/categories?page=2>; rel="next"', true],
@@ -63,6 +70,6 @@ test.each([
   ['<a;rel=next>; rel="prev"', false],
   ['<a>; rel=prev; title=next', false],
   ['', false],
-])('a list with the header `Link: %s` is one page of several: %s', (link, is) => {
+])('with the header `Link: %s`, a list has a next page: %s', (link, is) => {
   expect([hasNextPage(response('[]', { link })), hasNextPage(response('[]'))]).toEqual([is, false]);
 });

@@ -52,7 +52,7 @@ test.each<[request: string, headers: Record<string, string>, ...notices: string[
   ['POST /x', { 'stability-level': 'beta' }, 'POST /x is marked beta and may change without notice'],
   ['GET /x', { 'x-stability': 'stable', 'x-instability': 'beta' }],
 ])(
-  'a response to %s with the headers %j prints its deprecation and stability notices',
+  'a response to %s with the headers %j causes a notice only if the operation is deprecated or unstable',
   (request, headers, ...notices) => {
     const [method = '', path = ''] = request.split(' ');
     expect(deprecationNotices(method, path, headers)).toEqual(notices);
@@ -78,7 +78,7 @@ test('a malformed path is rejected or stays below the base URL', () => {
       }
       accepted++;
       const { origin, pathname } = new URL(base);
-      // Joined as in the transport, and parsed as by a server.
+      // The transport joins the URL like this, and a server parses it like this.
       const sent = `${pathname}${below}`;
       const url = new URL(sent, origin);
       if (url.origin !== origin || !url.pathname.startsWith(`${pathname}/`)) throw new Error(`left: ${sent}`);

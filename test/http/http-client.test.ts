@@ -57,14 +57,14 @@ function scripted(steps: readonly Step[], options: Partial<RequestLimits> & { di
 
 const INTERRUPTED = new PetstoreError('interrupted', 'interrupted', { exitCode: 143 });
 
-/** The quota of a window that resets 40 s after a response that takes 10 ms. */
+/** The rate-limit headers of a window that resets 40 s after a response that takes 10 ms. */
 const headers = (remaining: number): Record<string, string> => ({
   'x-ratelimit-limit': '60',
   'x-ratelimit-remaining': String(remaining),
   'x-ratelimit-reset': '1795262450.010',
 });
 
-test('a create is resent after the wait that a 429 states, which is not multiplied', async () => {
+test('after each 429, a create is resent after the stated wait, which the backoff does not lengthen', async () => {
   const refusal = (seconds: number) => ({ status: 429, headers: { 'retry-after': String(seconds) } });
   const { sender, gaps, waits, sentAt } = scripted([refusal(2), refusal(3), { status: 201 }]);
   expect((await sender.send(CREATE)).status).toBe(201);
@@ -79,7 +79,7 @@ test.each([
   [400, 4],
   [500, 3],
 ])(
-  'a 429 counts as an attempt unless the service processed another request in between: a %i in between leads to %i requests',
+  'a 429 counts as an attempt unless the service processed another request meanwhile: a %i leads to %i requests',
   async (status, sent) => {
     const { sender, sentAt } = scripted([{ status: 429 }, { status }, { status: 429 }], { maxRetries: 1 });
     const first = expect(sender.send(CREATE)).rejects.toMatchObject({ kind: 'rate_limited' });
@@ -99,7 +99,7 @@ test.each([
   ],
   ['to the last attempt', 1, 0, 'still rate limited (429) after the last attempt', 'try again in 1s'],
 ])(
-  "the error after a 429 %s contains the service's message and the time to retry, and no process sends another request",
+  "after a 429 %s, the error contains the service's message and retry time, and no process sends another request",
   async (_what, seconds, maxRetries, problem, hint) => {
     const body = '{"code":"too_many","message":"slow\\u001b down","status":429}';
     const steps = [{ status: 429, headers: { 'retry-after': String(seconds) }, body }];
@@ -124,7 +124,7 @@ test('closing the client waits for requests in flight, and shares their 429 with
   await sent;
 });
 
-test('a 503 to a create delays the next create, and a 503 to a read delays only its retry', async () => {
+test('a 503 to a create delays the next create, and a 503 to a read delays its retry by the Retry-After', async () => {
   const { sender, gaps } = scripted([{ status: 503 }, { status: 201 }]);
   expect((await sender.send(CREATE)).status).toBe(503);
   expect((await sender.send(CREATE)).status).toBe(201);
@@ -134,7 +134,7 @@ test('a 503 to a create delays the next create, and a 503 to a read delays only 
   expect(read.gaps()).toEqual([4010]);
 });
 
-test('with an exhausted quota, a request waits for the reset if the wait is at most --max-wait, and otherwise fails', async () => {
+test('if the quota is exhausted, a request waits for the reset, or fails if the wait exceeds `--max-wait`', async () => {
   // The reset is 40 s ahead, and its resolution is a second.
   const steps = [{ status: 200, headers: headers(0) }, { status: 200 }];
   const { sender, gaps, waits } = scripted(steps, { maxWaitMs: 41_000 });
@@ -161,7 +161,7 @@ test.each([
   ['a create after a timeout', CREATE, { fails: TIMEOUT }, 1, { ...LOST, processed: 'late' }],
   ['a create after a response that is cut off', CREATE, { status: 201, fails: RESET }, 1, LOST],
 ])(
-  '%s is retried, with growing pauses, only if the request cannot be processed twice',
+  '%s is retried, with growing pauses, unless it is a create that may have been processed',
   async (_what, request, step, sent, error) => {
     const { sender, sentAt, gaps, waits, ledger } = scripted([step]);
     await expect(sender.send(request)).rejects.toMatchObject(error);
@@ -211,7 +211,7 @@ test('a request whose connection is being made when another process gets a 429 i
   expect(ledger.quota().inFlight).toBe(0);
 });
 
-test('a canceled request ends its wait for the rate limit and is not sent; a request that was sent gets its response', async () => {
+test('a canceled request is not sent if it waits for the rate limit, and gets its response if it was already sent', async () => {
   const { sender, sentAt, clock, ledger } = scripted([
     { status: 200, headers: headers(1) },
     { status: 201, ms: 500, headers: headers(0) },
@@ -231,7 +231,7 @@ test.each<[string, Step]>([
   ['a 429', { status: 429, headers: { 'retry-after': '2' } }],
   ['a 503', { status: 503 }],
   ['a lost response', { fails: RESET }],
-])('a read with `once` is not retried after %s, even if the run has made progress', async (_what, step) => {
+])('a read with `once` is not retried after %s, even if another request succeeds', async (_what, step) => {
   const { sender, sentAt, clock } = scripted([{ status: 201, ms: 50 }, step, { status: 200 }]);
   const since = clock.monotonic();
   const [created, listed] = [sender.send(CREATE), sender.send({ ...LIST, once: true }).catch(() => 'failed')];
@@ -239,7 +239,7 @@ test.each<[string, Step]>([
   expect([sentAt.length, clock.monotonic() - since < 1000]).toEqual([2, true]);
 });
 
-test('an error from beforeSend is thrown, nothing is sent, and the ticket is released', async () => {
+test('if `beforeSend` throws, the request fails with the same error, nothing is sent, and the ticket is released', async () => {
   const { sender, sentAt, ledger } = scripted([{ status: 201, connectMs: 300 }]);
   const reason = new PetstoreError('storage', 'another run has taken over');
   let calls = 0;
@@ -251,7 +251,7 @@ test('an error from beforeSend is thrown, nothing is sent, and the ticket is rel
   expect([sentAt.length, calls, ledger.quota().inFlight]).toEqual([0, 1, 0]);
 });
 
-test('a request with its own timeout counts as in flight for other processes until that timeout', async () => {
+test('a request with a longer timeout than the default counts as in flight for other processes until its response', async () => {
   const { sender, open, clock } = scripted([{ status: 200, ms: 50_000 }]);
   const sent = sender.send({ ...LIST, timeoutMs: 120_000 });
   await clock.sleep(40_000);

@@ -1,4 +1,4 @@
-// The choice of the proxy, by the rules of curl.
+// The choice of the proxy, which follows the rules of curl.
 import { expect, test } from 'vitest';
 import { proxyFor } from '../../src/http/proxy.ts';
 
@@ -44,7 +44,7 @@ test.each([
     value,
     'must not contain a path',
   ]),
-])('the HTTPS_PROXY %s is a usage error: %s', (value, problem) => {
+])('HTTPS_PROXY=%s is a usage error: HTTPS_PROXY %s', (value, problem) => {
   const hint = 'use a URL such as http://proxy.example:3128';
   expect(() => proxy('https://pets.example/v1', { HTTPS_PROXY: value ?? '' })).toThrow(
     expect.objectContaining({ kind: 'usage', message: `HTTPS_PROXY ${problem}`, hint }),

@@ -58,7 +58,7 @@ test.each<[ra: string, wait: number | undefined, date?: string]>([
   ['99999999999', LONGEST],
   ['Wed, 21 Nov 2125 12:00:00 GMT', LONGEST],
   ...UNREADABLE,
-])('the Retry-After %j of a 429 is read as a wait, or is ignored', (ra, wait, date) => {
+])('the Retry-After %j of a 429 states this wait in seconds, if any: %s', (ra, wait, date) => {
   const { waitMs, waitFrom } = read(429, { ra, date });
   expect([seconds(waitMs), waitFrom]).toEqual([wait, wait === undefined ? 'backoff' : 'retry_after']);
 });
@@ -119,7 +119,7 @@ test.each<[string, number, Given, Expected]>([
   expect([limit, remaining, seconds(resetInMs)]).toEqual([expectedLimit, expectedRemaining, expectedReset]);
 });
 
-test('a reading contains its status and whether it is a refusal, and ignores the RateLimit header of an IETF draft', () => {
+test('a rate-limit reading contains the status and the refusal, but nothing of the IETF draft header RateLimit', () => {
   const head = { status: 503, headers: { ratelimit: '"default";r=0;t=30' }, receivedAt: NOW, sentAt: NOW };
   const nothing = {
     limit: undefined,

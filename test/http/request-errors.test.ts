@@ -1,4 +1,4 @@
-// The meaning of each status, for reads and for creates, which may have been processed.
+// The errors of responses and failed attempts, for reads and for creates, which may have been processed.
 import { expect, test } from 'vitest';
 import { attemptError } from '../../src/http/request-errors.ts';
 import { decodeServiceError, responseError } from '../../src/http/response-errors.ts';
@@ -15,7 +15,7 @@ const response = (status: number, body = '', headers: HttpResponse['headers'] = 
   sentAt: 0,
 });
 
-test.each([
+const STATUSES: readonly [status: number, kindOfRead: string, kind: string, processed: string][] = [
   [202, 'service', 'unknown_outcome', 'late'],
   [204, 'service', 'unknown_outcome', 'perhaps'],
   [303, 'service', 'service', 'perhaps'],
@@ -28,18 +28,22 @@ test.each([
   [501, 'service', 'unknown_outcome', 'perhaps'],
   [503, 'service', 'unknown_outcome', 'perhaps'],
   [504, 'service', 'unknown_outcome', 'late'],
-])(
-  'a %i is an error of kind %s for a read, and of kind %s with processed "%s" for a create, whose outcome is unknown if the response body is cut off',
+];
+
+test.each(STATUSES)(
+  'a %i is an error of kind %s for a read, and of kind %s with `processed` "%s" for a create',
   (status, kindOfRead, kind, processed) => {
     expect(responseError(read, response(status)).kind).toBe(kindOfRead);
     expect(responseError(write, response(status))).toMatchObject({ kind, processed });
+  },
+);
+
+test.each(STATUSES)(
+  'a create whose %i has a body that is cut off has an unknown outcome',
+  (status, _read, _kind, stated) => {
     const cutOff = new TransportError('reset', true, 'cut off', response(status));
-    const lost = {
-      kind: 'unknown_outcome',
-      status,
-      processed: processed === 'late' ? 'late' : 'perhaps',
-      cause: cutOff,
-    };
+    const processed = stated === 'late' ? 'late' : 'perhaps';
+    const lost = { kind: 'unknown_outcome', status, processed, cause: cutOff };
     expect(attemptError(write, cutOff, new AbortController().signal)).toMatchObject(lost);
   },
 );
@@ -58,7 +62,7 @@ test.each<[TransportErrorReason, head: HttpResponse | undefined, kind: string, h
   ['proxy-refused', undefined, 'network', PROXY],
   ['proxy-denied', undefined, 'network', 'ask the operator of the proxy to allow this host'],
   ['proxy-auth', undefined, 'auth', 'set https_proxy to http://USER:PASSWORD@HOST:PORT'],
-])('a read that fails with $0 is an error of kind $2, with or without a response head', (reason, head, kind, hint) => {
+])('a read that fails for the reason $0 causes an error of kind $2 with the hint $3', (reason, head, kind, hint) => {
   const failure = new TransportError(reason, true, 'it\u001b failed', head);
   failure.proxyVariable = 'https_proxy';
   const error = attemptError(read, failure, new AbortController().signal);
@@ -83,7 +87,7 @@ test.each([
 test.each([
   ...['EAI_AGAIN', 'ENETUNREACH', 'ENETDOWN'].map((code) => [code, "check this machine's network connection"]),
   ['ENOTFOUND', 'check the host name in the base URL'],
-])('after %s, the hint is to %s', (code, hint) => {
+])('the hint after the connection error %s is to %s', (code, hint) => {
   const failure = new TransportError('connect', false, 'x', undefined, code);
   const error = attemptError(read, failure, new AbortController().signal);
   expect(error).toMatchObject({ kind: 'network', hint });
@@ -99,7 +103,7 @@ test("the error of a response contains the service's code, message and status, w
 const [SEVEN, EIGHT] = ['07', '08'].map((hour) => `Thu, 01 Jan 1970 ${hour}:00:00 GMT`) as [string, string];
 
 test.each<[status: number, body: string, headers: HttpResponse['headers'], message: string, hint: string | undefined]>([
-  // GitHub's secondary limit, without and with a wait, the service itself, and two firewalls.
+  // The 403s come from GitHub's secondary rate limit without and with a wait, the service, and two firewalls.
   [403, '{"message":"secondary rate limit"}', {}, 'rate limit', 'try again in a few minutes'],
   [403, 'Too Many Requests', {}, 'rejected', 'try again in a few minutes'],
   [403, '{"message":"slow"}', { 'retry-after': '60' }, 'rejected the request (403): slow', 'try again in 1m'],
@@ -126,12 +130,12 @@ test.each([
   [409, 'use another name'],
   [422, 'correct the values and try again'],
   [413, 'shorten the name or description'],
-])('the hint after a create that is rejected with %i is to correct it, even if a wait is stated', (status, hint) => {
+])('after a create is rejected with %i, the hint is to %s, even if a wait is stated', (status, hint) => {
   const create = { ...write, body: '{"name":"dog"}' };
   expect(responseError(create, response(status, '', { 'retry-after': '5' }))).toMatchObject({ hint });
 });
 
-test('the error about a redirect names its target, shortened and with control characters escaped', () => {
+test('the error about a redirect names the target, truncated and with control characters escaped', () => {
   const error = responseError(
     read,
     response(301, '', { location: `https://other.example/v1\u001b[2J${'x'.repeat(400)}` }),

@@ -17,8 +17,15 @@ const failure = (reason: TransportErrorReason, requestSent: boolean): Attempt =>
 const isRetried = (isSafe: boolean, outcome: Attempt): boolean =>
   retryDelayMs({ isSafe }, outcome, attempts, 0.5) !== undefined;
 
-const rows = (cases: readonly Attempt[], read: boolean, create: boolean) =>
-  cases.map((attempt): [Attempt, boolean, boolean] => [attempt, read, create]);
+function label({ result }: Attempt): string {
+  if (!(result instanceof TransportError)) return `a ${result.status}`;
+  return `the failure "${result.reason}" ${result.requestSent ? 'of a request that was sent' : 'before the request was sent'}`;
+}
+
+function rows(cases: readonly Attempt[], read: boolean, create: boolean) {
+  const retried = read ? `a read${create ? ' and a create are' : ' is'}` : 'neither a read nor a create is';
+  return cases.map((attempt) => [label(attempt), retried, attempt, read, create] as const);
+}
 const statuses = (...list: number[]): Attempt[] => list.map((status) => response(status));
 const failures = (sent: boolean, ...list: TransportErrorReason[]): Attempt[] => list.map((one) => failure(one, sent));
 
@@ -30,7 +37,7 @@ test.each([
   ...rows(failures(true, 'timeout', 'reset', 'protocol'), true, false),
   ...rows(failures(false, 'tls', 'proxy-auth', 'proxy-denied', 'proxy-refused', 'aborted'), false, false),
   ...rows(failures(true, 'too-large', 'aborted'), false, false),
-])('after %j, a read is retried: %s; a create is retried: %s', (attempt, read, create) => {
+])('after %s, %s retried', (_what, _retried, attempt, read, create) => {
   expect([isRetried(true, attempt), isRetried(false, attempt)]).toEqual([read, create]);
 });
 
@@ -43,7 +50,7 @@ test('the backoff of a read doubles, up to ten seconds, and jitter only lengthen
   expect(pauses(0)).toEqual([300, 600, 1200, 2400, 4800, 9600, 10_000]);
 });
 
-test('the Retry-After of a 503 is never shortened, one beyond --max-wait ends the attempts, and a backoff is at most --max-wait', () => {
+test('the pause after a 503 is at least its Retry-After, and a Retry-After beyond `--max-wait` ends the attempts', () => {
   const pauses = (random: number) =>
     [0, 4000, 60_000].map((stated) => retryDelayMs({ isSafe: true }, response(503, stated), attempts, random));
   expect([pauses(0), pauses(0.999999)]).toEqual([
@@ -52,10 +59,13 @@ test('the Retry-After of a 503 is never shortened, one beyond --max-wait ends th
   ]);
   expect(retryDelayMs({ isSafe: true }, response(503, 120_000), attempts, 0)).toBe(120_000);
   expect(retryDelayMs({ isSafe: true }, response(503, 120_001), attempts, 0)).toBeUndefined();
+});
+
+test('the backoff after a failed connection is at most `--max-wait`', () => {
   expect(retryDelayMs({ isSafe: true }, failure('connect', false), { ...attempts, maxWaitMs: 100 }, 0)).toBe(100);
 });
 
-test('a 400, 409, 413 or 422 rejects the values of one create, and any other 4xx every create', () => {
+test('of the 4xx statuses, only 400, 409, 413 and 422 reject the values of a single create', () => {
   const statuses = Array.from({ length: 100 }, (_, at) => 400 + at);
   const ofOneCreate = statuses.filter((status) => statusTraits(status).isRowSpecific);
   expect(ofOneCreate).toEqual([400, 409, 413, 422]);

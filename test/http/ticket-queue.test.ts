@@ -17,7 +17,7 @@ function open(maxWaitMs: number) {
   const self = { isBusy: false };
   const queue = new TicketQueue({ transport, ledger, clock, signal, limits, onWait }, () => self.isBusy);
   const take = (timeoutMs: number, by = signal) => queue.take({ signal: by, timeoutMs, refusal: undefined });
-  /** A request that is not in the queue. */
+  /** Takes the ticket of a request that is not in the queue. */
   const send = async () => {
     const result = await ledger.acquire(30_000);
     return result.granted ? result.ticket : expect.unreachable(result.reason);
@@ -30,7 +30,7 @@ function open(maxWaitMs: number) {
   return { clock, ledger, take, send, refuse, pass, self, waits };
 }
 
-test('a request that is aborted in the queue does not let those behind it overtake the first one', async () => {
+test('if a request in the queue is aborted, the requests behind it do not overtake the first request', async () => {
   const { clock, ledger, take } = open(60_000);
   await ledger.acquire(100);
   const acquire = vi.spyOn(ledger, 'acquire');
@@ -39,7 +39,7 @@ test('a request that is aborted in the queue does not let those behind it overta
   aborted.abort();
   await expect(second).rejects.toBe(aborted.signal.reason);
   await clock.advance(100);
-  // Only the first request asks, again and again.
+  // Only the first request asks for a ticket.
   expect(new Set(acquire.mock.calls.flat())).toEqual(new Set([1000]));
   await clock.advance(5000);
   await first;
@@ -48,7 +48,7 @@ test('a request that is aborted in the queue does not let those behind it overta
   await third;
 });
 
-test('a waiting request asks again every 5 s, since the quota may have been cleared, and reports its wait once', async () => {
+test('a waiting request asks for a ticket every 5 s, because the quota may be cleared, and reports its wait once', async () => {
   const { clock, ledger, take, send, refuse, waits } = open(120_000);
   refuse(await send(), 100_000);
   const granted = vi.fn();
@@ -64,7 +64,7 @@ test('a waiting request asks again every 5 s, since the quota may have been clea
   expect(waits).toEqual([{ reason: 'blocked', until: 100_000 }, undefined]);
 });
 
-test('--max-wait limits the wait for a request of another process', async () => {
+test('`--max-wait` limits the wait for a request of another process', async () => {
   const { clock, take, send, pass, waits } = open(2050);
   await send();
   const failed = expect(take(1000)).rejects.toMatchObject({ kind: 'rate_limited', retryAt: undefined });
@@ -72,14 +72,14 @@ test('--max-wait limits the wait for a request of another process', async () => 
   await pass(1900);
   expect(waits).toEqual([{ reason: 'pending', until: 2050, isOwn: false }]);
   await pass(100);
-  // The last sleep is shorter.
+  // `--max-wait` ends the last sleep earlier.
   await clock.advance(50);
   expect(waits).toHaveLength(2);
   await failed;
   expect(waits[1]).toBeUndefined();
 });
 
-test('a wait for a request of the same process does not count toward --max-wait', async () => {
+test('a wait for a request of the same process does not count toward `--max-wait`', async () => {
   const { ledger, take, send, pass, self } = open(2000);
   const ticket = await send();
   self.isBusy = true;
@@ -92,7 +92,7 @@ test('a wait for a request of the same process does not count toward --max-wait'
   expect(await waiting).toBeTypeOf('string');
 });
 
-test('the wait for another process starts again after a block, and is reported again', async () => {
+test('after a block, the wait for another process counts toward `--max-wait` from zero, and is reported again', async () => {
   const { clock, ledger, take, send, refuse, pass, waits } = open(4000);
   const first = await send();
   const waiting = take(1000);

@@ -1,4 +1,4 @@
-// The output of --verbose: requests, responses and the bodies of failed requests, without secrets.
+// The output of `--verbose`: requests, responses and the bodies of error responses, without secrets.
 import { expect, test } from 'vitest';
 import { withTracing } from '../../src/http/trace.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/types.ts';
@@ -16,7 +16,7 @@ async function traced(result: Partial<HttpResponse> | TransportError, more: Part
   return lines;
 }
 
-test('--verbose prints requests and responses with secrets in URLs and headers redacted', async () => {
+test('`--verbose` prints requests and responses, with secrets in URLs and headers redacted', async () => {
   const headers = { 'x-ratelimit-limit': '60', 'set-cookie': 'session=1', location: '/other?code=abc' };
   const request = { path: '/categories?token=abc&code=abc', body: '' };
   expect(await traced({ headers, body: Buffer.from('[]') }, request)).toEqual([
@@ -31,13 +31,13 @@ test('--verbose prints requests and responses with secrets in URLs and headers r
 });
 
 test.each('x-auth cookie token secret api-key session password credential signature csrf nonce'.split(' '))(
-  '--verbose redacts the header %s',
+  '`--verbose` redacts the header "%s"',
   async (name) => {
     expect((await traced({ headers: { [name]: 'abc' } })).at(-1)).toBe(`< ${name}: [redacted]`);
   },
 );
 
-test('--verbose prints the body of a failed request, truncated and escaped, or the reason for a failed attempt', async () => {
+test('`--verbose` prints the body of an error response, truncated and escaped, or the reason for a failed attempt', async () => {
   const failed = { status: 400, body: Buffer.from(`{"message":"\u001b[31mno"}\n${'x'.repeat(5000)}`) };
   const lines = await traced(failed, { body: '"é"' });
   expect([lines[2], lines[4]]).toEqual(['> content-type: application/json (4 bytes)', '< {"message":"␛[31mno"}']);

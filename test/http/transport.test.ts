@@ -1,4 +1,4 @@
-// Attempts over real sockets: bytes sent, response, whether a failed attempt may have been received, and reuse.
+// Attempts over real sockets: bytes sent, response, whether a failed request was sent, and reuse of connections.
 import { execFile } from 'node:child_process';
 import { getEventListeners } from 'node:events';
 import type { Socket } from 'node:net';
@@ -74,7 +74,7 @@ test('a response is complete although early hints precede it and its connection 
   expect([status, Buffer.from(body).toString(), heads]).toEqual([201, '{}', [201]]);
 });
 
-test('a response contains the times of the first byte of its request and of its own head', async () => {
+test("a response contains the time of its request's first byte and the arrival time of its head", async () => {
   let now = 1000;
   const { url } = await serve((socket) => {
     now = 3000;
@@ -95,7 +95,7 @@ test('a request whose connection is never established times out and counts as no
   await expect(sent).rejects.toMatchObject({ reason: 'timeout', requestSent: false });
 });
 
-// Connections are reused only if that cannot make the outcome of a create unknown.
+// Idle connections are not reused after half a second, because the service may close them while a create is sent.
 const CREATED = response('201 Created', '{"id":1,"name":"x"}');
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
@@ -111,7 +111,7 @@ test('20 sequential requests use two connections, and a request after half a sec
   expect(connections()).toBe(3);
 });
 
-test('each of two connections loses at most one request if the service closes reused connections', async () => {
+test('of 20 sequential creates, at most two are lost if the service closes each connection that is reused', async () => {
   const used = new Set<Socket>();
   const isNew = (socket: Socket): boolean => used.size < used.add(socket).size;
   const create = open((await serve((socket) => (isNew(socket) ? socket.write(CREATED) : socket.destroy()))).url);
@@ -137,7 +137,7 @@ test('a response of more than 64 MiB is an error', async () => {
   expect((await send((await responding(large('200 OK', 64))).url)).body).toHaveLength(64 << 20);
 });
 
-test('half a million chunks of one byte need little memory', async () => {
+test('a response of half a million one-byte chunks is read with a heap of 24 MB', async () => {
   const chunks = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\n \r\n'.repeat(500_000)}0\r\n\r\n`;
   const { url } = await serve((socket) => socket.write(chunks));
   const script = `
@@ -152,7 +152,7 @@ test('half a million chunks of one byte need little memory', async () => {
   expect((await promisify(execFile)(process.execPath, args)).stdout).toBe('500000\n');
 });
 
-test('about 1 MiB of an error body is read', async () => {
+test('only the first 1 to 2 MiB of an error body are read', async () => {
   const { status, body } = await send((await responding(large('503 Unavailable', 3))).url);
   expect([status, body.length >= 1 << 20, body.length < 2 << 20]).toEqual([503, true, true]);
 });
@@ -180,20 +180,20 @@ test('requests leave no listener on a signal that they share', async () => {
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
-test('Ctrl-C while the body of a rejection arrives interrupts the request', async () => {
+test('an abort while the body of an error response arrives interrupts the request', async () => {
   const abort = new AbortController();
   const { url } = await serve((socket) => socket.write(`${head('404 Missing')}{`));
   const sent = send(url, GET, { signal: abort.signal, onHead: () => abort.abort() });
   await expect(sent).rejects.toMatchObject({ reason: 'aborted', head: { status: 404 } });
 });
 
-test('a header that is repeated with the same value counts once, and other values are joined', async () => {
+test('the values of a repeated header are joined, and equal values count once', async () => {
   const repeated = ['Retry-After: 5', 'Retry-After: 5 ', 'X-RateLimit-Reset: 5', 'X-RateLimit-Reset: 9'];
   const { headers } = await send((await responding(response('200 OK', '[]', ...repeated))).url);
   expect(headers).toMatchObject({ 'retry-after': '5', 'x-ratelimit-reset': '5, 9' });
 });
 
-test('an attempt whose beforeSend throws sends nothing, and the next attempt uses its connection', async () => {
+test('an attempt whose `beforeSend` throws sends nothing, and the next attempt uses its connection', async () => {
   const { url, requests, connections } = await serve((socket) => socket.write(CREATED));
   const create = open(url);
   const reason = new Error('no longer granted');
@@ -230,8 +230,13 @@ const SSH = 'SSH-2.0-OpenSSH_9.6\r\n\r\n';
 const HUGE_HEAD = response('200 OK', '[]', `X-Huge: ${'x'.repeat(300_000)}`);
 
 test.each([
-  ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 99\r\n\r\n[]', 'protocol', INVALID],
-  ['a hundred continues', `${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(100)}HTTP/1.1 200 OK\r\n\r\n`, 'protocol', INVALID],
+  ['two content lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 99\r\n\r\n[]', 'protocol', INVALID],
+  [
+    'a hundred "100 Continue" heads',
+    `${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(100)}HTTP/1.1 200 OK\r\n\r\n`,
+    'protocol',
+    INVALID,
+  ],
   ['no status line', SSH, 'protocol', INVALID],
   ['a huge header', HUGE_HEAD, 'too-large', 'the response is too large'],
   ['a bad chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n[]', 'protocol', INVALID],
@@ -275,15 +280,15 @@ test.each<[string, bytes: string | undefined, string, string]>([
   ['responds 404', head('404 No'), 'proxy-refused', 'proxy HOST rejected the connection (404 Not Found)'],
   ['responds 502', head('502 No'), 'proxy', 'proxy HOST could not connect (502 Bad Gateway)'],
   ['responds 599', head('599 \u001b[31mOdd'), 'proxy', 'proxy HOST could not connect (599)'],
-  ['ends', '', 'proxy', 'cannot connect to proxy HOST: it closed the connection'],
+  ['closes the connection', '', 'proxy', 'cannot connect to proxy HOST: it closed the connection'],
   ['does not speak HTTP', SSH, 'proxy', 'cannot connect to proxy HOST: it sent an invalid HTTP response'],
-])('the error after a proxy that %s names the proxy', async (_what, bytes, reason, problem) => {
+])('if a proxy %s, the error names the proxy', async (_what, bytes, reason, problem) => {
   const host = bytes === undefined ? '127.0.0.1:9' : new URL((await responding(bytes)).url).host;
   const error = { reason, requestSent: false, message: problem.replace('HOST', host) };
   await expect(sendThrough(`http://${host}`)).rejects.toMatchObject(error);
 });
 
-test('a rejected proxy password is sent once, decoded, and never shown', async () => {
+test('a rejected proxy password is sent once, decoded, and does not appear in the error', async () => {
   const { url, requests } = await responding(head('407 No'));
   const { host } = new URL(url);
   const error = await sendThrough(`http://me:hun%40ter%2@${host}`).catch((thrown: Error) => thrown);

@@ -13,7 +13,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 
 /** The timeout of each create; only a create that hangs lasts that long. */
 const TIMEOUT_MS = 30_000;
-/** How long after a kill the service may process a request of the killed process. */
+/** The longest time after a kill until the service processes a request of the killed process. */
 const AFTER_KILL_MS = 9900;
 
 /** The errors of the client. */

@@ -1,4 +1,4 @@
-// Random services and users who follow every hint, in virtual time: no row twice, none missing.
+// Random services and users who follow every hint, in virtual time: no unreported duplicate and no missing row.
 import { expect, test } from 'vitest';
 import { exitCodeOf } from '../../src/cli/report-error.ts';
 import { PetstoreError } from '../../src/errors.ts';
@@ -22,7 +22,7 @@ const ALTERATIONS: readonly ((name: string) => string)[] = [
 const MOST_RUNS = 25;
 const MOST_FAULTS = 30;
 
-/** @returns what is wrong: no run is complete, a name has more categories than rows, or one is missing after exit code 0 */
+/** @returns the violations: no complete run, an unreported duplicate, or a name that is missing after exit code 0 */
 async function playRound(seed: number): Promise<readonly string[]> {
   const random = seededRandom(seed);
   const chance = (share: number): boolean => random() < share;
@@ -35,9 +35,9 @@ async function playRound(seed: number): Promise<readonly string[]> {
   const alteration = chance(0.25) ? pick(ALTERATIONS) : undefined;
   const rejected = chance(0.2) ? pick(NAMES) : undefined;
   const [lostShare, hasFaults, hasBadLists, hasOthers] = [random() / 2, chance(0.8), chance(0.4), chance(0.3)];
-  // No early ends with changed names: the next run does not know what the ended run found out (docs/import.md).
+  // If names change, no run ends early, because the next run would not know the changed names (docs/import.md).
   const fates = Object.keys({ ...UNCERTAIN, ...(!alteration && EARLY_ENDS) }) as Fate[];
-  // Without faults of the service: a lost record may be that of an ended run, whose creates the next run must wait for.
+  // Records are lost only without other faults: the next run must know of an ended run whose creates may still arrive.
   const losesRecords = !alteration && !hasFaults;
   let faults = hasFaults ? MOST_FAULTS : 0;
   const isFaulty = (share: number): boolean => faults > 0 && chance(share) && faults-- > 0;
@@ -129,7 +129,7 @@ async function playRound(seed: number): Promise<readonly string[]> {
   for (let runs = 0; runs < MOST_RUNS && ends < 3 && file.length > 0; runs++) {
     for (const name of file) wanted.add(name);
     const imports = [run(file)];
-    // Another file, or the same one, at the same time.
+    // A second import runs at the same time, with the same file or another one.
     if (!alteration && chance(losesRecords ? 0.6 : 0.12)) {
       const other = chance(0.5) ? file : [...file.slice(int(file.length)), pick(NAMES)];
       for (const name of other) wanted.add(name);
@@ -159,7 +159,7 @@ function respelled(names: readonly string[], categories: readonly Item[]): strin
 // `FUZZ_SCALE=20 npx vitest run test/import/fuzz-imports.test.ts` plays 20 times as many.
 const ROUNDS = 600 * Number(process.env['FUZZ_SCALE'] ?? 1);
 
-test('a user who follows every hint gets every row exactly once, whatever the service loses or delays', async () => {
+test('despite random faults of the service, a user who follows every hint gets each row once or a reported duplicate', async () => {
   const violations: string[] = [];
   for (let seed = 1; seed <= ROUNDS; seed++) violations.push(...(await playRound(seed)));
   expect(violations).toEqual([]);

@@ -59,10 +59,10 @@ test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, R
   ['petstore has a bug', 1, {}, stopped('internal'), /^why\nrun the command again with --verbose/],
   ['the lock fails', 9, {}, stopped('storage'), /^why\nrun/],
   ['the service redirects a create', 7, {}, stopped('service', { status: 302 }), /^why\nrun/],
-  ['SIGINT ends it', 130, {}, interrupted, /^interrupted\nrun `petstore .* 'my file.csv' -p staging` to resume$/],
-  ['SIGTERM ends it', 143, {}, stopped('interrupted', { exitCode: 143 }), /^terminated\nrun .* to resume$/],
+  ['SIGINT arrives', 130, {}, interrupted, /^interrupted\nrun `petstore .* 'my file.csv' -p staging` to resume$/],
+  ['SIGTERM arrives', 143, {}, stopped('interrupted', { exitCode: 143 }), /^terminated\nrun .* to resume$/],
 ])(
-  'if %s, an import exits with code %s, and its error, if any, contains a hint',
+  'if %s, the exit code of an import is %i, and any error has the expected message and hint',
   (_what, code, document, stop, text) => {
     const error = ended(document, stop);
     expect(error ? exitCodeOf(error) : 0).toBe(code);
@@ -70,7 +70,7 @@ test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, R
   },
 );
 
-test("an import's error keeps code, status and time to retry, and its outcome is unknown if rows are unknown", () => {
+test("an import's error keeps the code, status and retry time, and its outcome is unknown if a row is unknown", () => {
   expect(ended(KNOWN)).toMatchObject({ code: 'invalid', status: 400 });
   expect(ended(KNOWN, limited)?.retryAt).toBe(5);
   const cause = stopped('rejected', { code: 'blocked', status: 403 });
@@ -85,7 +85,7 @@ test('the hint to resume an import from a pipe names no command', async () => {
   expect(withHint(error, context, undefined).hint).toBe('run the same command with the same rows to resume');
 });
 
-test('an error after which the same file must not be imported again is reported before unknown rows', () => {
+test('an error after which the same file must not be imported again takes precedence over unknown rows', () => {
   const error = incompleteListError(2, true);
   expect(importError(DOCUMENT, { error, rerunUnsafe: true })).toBe(error);
 });
@@ -99,10 +99,13 @@ test.each<[ErrorKind, object, string, boolean]>([
   ['unknown_outcome', { status: 500 }, 'lost', false],
   ['unknown_outcome', { processed: 'late' }, 'slow', false],
   ['internal', {}, 'lost', true],
-])('an error of kind %s with %j leaves its row "%s" and stops the import: %s', (kind, facts, outcome, isFatal) => {
-  expect(classifyError(stopped(kind, facts))).toEqual({ outcome, isFatal });
-});
+])(
+  'an error of kind %s with %j gives its row the outcome "%s" and is fatal to the import: %s',
+  (kind, facts, outcome, isFatal) => {
+    expect(classifyError(stopped(kind, facts))).toEqual({ outcome, isFatal });
+  },
+);
 
-test('an error that is not a PetstoreError leaves its row "lost" and stops the import', () => {
+test('an error that is not a PetstoreError gives its row the outcome "lost" and is fatal to the import', () => {
   expect(classifyError(new TypeError('x'))).toEqual({ outcome: 'lost', isFatal: true });
 });

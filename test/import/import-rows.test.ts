@@ -1,4 +1,4 @@
-// `client.categories.import` with sandboxes in memory: rows, progress, errors with a document, aborts, and imports at once.
+// `client.categories.import` with sandboxes in memory: rows, progress, errors with a document, aborts, concurrent imports.
 import { expect, onTestFinished, test } from 'vitest';
 import type { Client, ClientOptions, ImportOptions, ImportProgress, ImportRows, Wait } from '../../src/client.ts';
 import type { SandboxOptions } from '../../src/sandbox/start.ts';
@@ -18,7 +18,7 @@ async function sandboxClient(options: SandboxOptions = {}, more: Partial<ClientO
 const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ name: `species ${at}` }));
 const namesOf = async ({ categories }: Client) => (await categories.list()).map(({ name }) => name).sort();
 
-test('an import creates the rows that do not exist, once for each name, and reports its progress', async () => {
+test('an import creates each category that does not exist, once for each name, and reports its progress', async () => {
   const { client } = await sandboxClient();
   await client.categories.create({ name: 'cat', description: 'Felis' });
   async function* given() {
@@ -75,7 +75,7 @@ test.each([
   });
 });
 
-test('an import with a rejected row creates the others, and its error contains the document without the key', async () => {
+test('an import with a rejected row creates the other rows, and its error contains the document without the key', async () => {
   const created: object[] = [];
   const key = 'sandbox_rejected_row';
   const fake = await serving(({ method, body }) => {
@@ -96,7 +96,7 @@ test('an import with a rejected row creates the others, and its error contains t
   });
 });
 
-test('two imports of the same rows at once, by clients in memory, run one after the other', async () => {
+test('two concurrent imports by clients without a state directory run one after the other and create each row once', async () => {
   const warnings: string[] = [];
   const { own, client } = await sandboxClient({ faults: ['latency=20ms'] });
   const other = openClient({ ...own, onWarning: (text) => void warnings.push(text) });
@@ -113,7 +113,7 @@ test('two imports of the same rows at once, by clients in memory, run one after 
   expect(warnings).toEqual([expect.stringMatching(/^waiting for another import to finish \(PID \d+ on \S+\)$/)]);
 });
 
-test('an aborted import ends immediately with its document, and the next import waits for its last creates', async () => {
+test('an aborted import ends immediately with a document, and the next import waits for creates of the aborted import', async () => {
   const listed: object[] = [];
   const abort = new AbortController();
   const reason = new Error('no longer needed');
@@ -143,7 +143,7 @@ test('an aborted import ends immediately with its document, and the next import 
   expect(waits).toEqual([{ until: expect.any(Number), reason: 'requests' }]);
 });
 
-test('an abort ends an import that waits for its rows, and close waits for an import in progress', async () => {
+test('an abort ends an import that waits for its rows', async () => {
   const { client } = await sandboxClient();
   async function* endless() {
     await new Promise(() => undefined);
@@ -153,6 +153,10 @@ test('an abort ends an import that waits for its rows, and close waits for an im
   const waiting = errorOf(client.categories.import(endless(), { signal: abort.signal }));
   abort.abort();
   expect(await waiting).toMatchObject({ kind: 'interrupted', outcome: undefined, document: undefined });
+});
+
+test('closing a client waits for an import in progress', async () => {
+  const { client } = await sandboxClient();
   const progress: ImportProgress[] = [];
   const importing = client.categories.import(rows(20), { onProgress: (counts) => void progress.push(counts) });
   await until(() => progress.length > 0);
@@ -160,14 +164,14 @@ test('an abort ends an import that waits for its rows, and close waits for an im
   expect(await Promise.race([importing, 'in progress'])).toMatchObject({ pending: 0 });
 });
 
-test('an import omits its last list if this list would wait for the rate limit', async () => {
+test('an import omits its last list if the list would wait for the rate limit', async () => {
   const abort = new AbortController();
   const { client } = await sandboxClient({ plan: undefined, limits: ['2/1m'] }, { onWait: () => abort.abort() });
   const { created } = await client.categories.import(rows(1), { signal: abort.signal });
   expect(created).toHaveLength(1);
 });
 
-test('an import never locks in the state directory if the state server is unavailable', async () => {
+test('an import fails and sends nothing if the state server is unavailable, even with a state directory', async () => {
   const fake = await serving(() => ({ body: [] }));
   const stateUrl = 'redis://127.0.0.1:1';
   const { categories } = openClient({ baseUrl: fake.url, apiKey: 'k_0123456789', stateDir: tempDir(), stateUrl });

@@ -10,7 +10,7 @@ function knownOf(...ids: Category['id'][]): KnownCategories {
   return known;
 }
 
-test('ids of nineteen digits are compared exactly, and a cached list does not count as seen', async () => {
+test('ids of 19 digits are compared exactly, and a cached list is incomplete and makes no category known', async () => {
   const it = new FakeService();
   const dog = { id: 9223372036854775806n, name: 'dog' };
   it.items.push({ ...dog, sent: 'dog', by: 'before' });

@@ -1,4 +1,4 @@
-// The lock of an import: one run at a time, and how long the next one waits.
+// The lock of an import: one run at a time, and the wait of the next run.
 import { readdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -65,16 +65,19 @@ function onServer({ url }: RedisServer) {
 
 const takenOver = expect.objectContaining({ kind: 'storage', message: expect.stringContaining('taken over') });
 
-test.runIf(hasModes)('a lock in a file is private, hides its URL, and locks no other URL', async () => {
-  const { dir, logs, acquire } = inFiles();
-  const locks = [await acquire(), await acquire(`${URL}/`)];
-  expect(statSync(dir).mode & 0o777).toBe(0o700);
-  for (const name of logs()) {
-    expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
-    expect(`${name}${readFileSync(join(dir, name), 'utf8')}`).not.toContain('secret');
-  }
-  for (const lock of locks) lock.assertHeld();
-});
+test.runIf(hasModes)(
+  'the file of a lock is readable only by its user and does not contain the URL, and the lock affects no other URL',
+  async () => {
+    const { dir, logs, acquire } = inFiles();
+    const locks = [await acquire(), await acquire(`${URL}/`)];
+    expect(statSync(dir).mode & 0o777).toBe(0o700);
+    for (const name of logs()) {
+      expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
+      expect(`${name}${readFileSync(join(dir, name), 'utf8')}`).not.toContain('secret');
+    }
+    for (const lock of locks) lock.assertHeld();
+  },
+);
 
 test('opening the lock of a new base URL removes locks unused for 48 hours, and their runs end', async () => {
   const { dir, clock, logs, acquire } = inFiles();
@@ -103,7 +106,7 @@ withServer('a lock on a state server expires 48 hours after its last record', as
   await lock.close();
 });
 
-/** Runs on a state server that forgets records, in virtual time; their heartbeats are written by the tests. */
+/** Runs on a state server that loses records, in virtual time; the tests write the heartbeats. */
 function onForgetfulServer() {
   const clock = new FakeClock();
   const log = new MemoryLog(lockFormat);
@@ -144,7 +147,7 @@ test('on a state server, a run may list immediately, but creates nothing until 4
   run.assertHeld();
 });
 
-test('a run whose lock was lost by a server that fell back to older records takes it back, and the next run waits', async () => {
+test('a run takes back a lock that a server lost when it fell back to older records, and the next run waits', async () => {
   const { log, pause, confirmed, start, rollBack, clock } = onForgetfulServer();
   const earlier = await confirmed(1);
   await earlier.close();
@@ -166,7 +169,7 @@ test('a run whose lock was lost by a server that fell back to older records take
   second.assertHeld();
 });
 
-test('a run that ends before it takes back its lost lock makes the next run list again', async () => {
+test('if a run ends before it takes back its lost lock, the next run lists again', async () => {
   const { log, pause, confirmed, start, rollBack } = onForgetfulServer();
   const first = await confirmed(1);
   const own = structuredClone(log.cached());
@@ -179,7 +182,7 @@ test('a run that ends before it takes back its lost lock makes the next run list
   expect(await second.confirm(pause)).toBe(false);
 });
 
-test('a run that was taken over cannot take the lock back from a third run that is not confirmed yet', async () => {
+test('a suspended run that was taken over cannot take the lock back from a later run that is not confirmed yet', async () => {
   const { pause, start, confirmed, log, clock } = onForgetfulServer();
   const suspended = await confirmed(1);
   const other = new Lock(log, clock, {
@@ -196,7 +199,7 @@ test('a run that was taken over cannot take the lock back from a third run that 
   expect(await third.confirm(pause)).toBe(true);
 });
 
-test('a run whose lock the server lost before it was confirmed takes it again', async () => {
+test('a run takes its lock again if the server lost the lock before the run confirmed it', async () => {
   const { pause, start, rollBack } = onForgetfulServer();
   const run = start(1);
   await run.acquire({ signal, pause });
@@ -207,7 +210,7 @@ test('a run whose lock the server lost before it was confirmed takes it again', 
   expect(await run.confirm(pause)).toBe(true);
 });
 
-withServer('a run whose lock a state server has forgotten keeps it, and another run waits', async () => {
+withServer('a run keeps a lock that a state server lost in a flush, and another run waits', async () => {
   await using redis = await RedisServer.start();
   const { clock, open } = onServer(redis);
   const [first, second] = [await open(), await open()];
@@ -232,8 +235,8 @@ test.each([
   // A create may have been sent just before the next record, 3 s after the last one.
   ['4 s later', 9000, 4000],
   ['13 s later', 0, 13_000],
-  ['an hour earlier, because the clock was set back', 13_000, -3_600_000],
-])('the run of a dead process loses the lock immediately; %s, the next run waits %i ms', async (_when, drainMs, ms) => {
+  ['an hour earlier by a clock that was set back', 13_000, -3_600_000],
+])('a run that takes the lock of a dead process %s waits %i ms for creates', async (_when, drainMs, ms) => {
   const { clock, acquire } = shared();
   const first = await acquire(11);
   clock.at += ms;
@@ -245,7 +248,7 @@ test.each([
   second.assertHeld();
 });
 
-test('a run waits as long as the service may process creates of a killed run, even if another run was killed in between', async () => {
+test('a run waits while the service may process creates of a killed run, even if another run was killed in between', async () => {
   const { clock, acquire } = shared();
   (await acquire(11)).extendDrain(45_000);
   await clock.sleep(5000);
@@ -303,15 +306,23 @@ test.each<[string, string, object[]]>([
   ['a run that seemed dead but has written', 'a', [took('a'), beat('a', 7), took('b', 'a 5')]],
   ['a live run whose lock a server lost', 'a', [took('b'), beat('b', 6), beat('a', 7, 1), beat('b', 9)]],
   ['a live run whose lock a server lost to an earlier holder', 'a', [took('b'), confirm('b'), beat('a', 9, 2)]],
-  ['a run that waited in vain for a lost run', 'b', [took('b'), confirm('b'), beat('a', 9, 1)]],
-  ['a live run, but not one that was never confirmed', 'a', [took('b'), beat('a', 7, 1), confirm('b')]],
+  [
+    'a run that was confirmed before a run whose lock a server lost returned',
+    'b',
+    [took('b'), confirm('b'), beat('a', 9, 1)],
+  ],
+  [
+    'despite a later confirmation by another run, a live run whose lock a server lost',
+    'a',
+    [took('b'), beat('a', 7, 1), confirm('b')],
+  ],
   ['a run whose lock the server lost to two runs', 'a', [took('c'), took('b', 'c 5'), beat('a', 7, 1)]],
-  ['of a run in a file and another run that writes, the first', 'b', [took('b'), beat('a', 5)]],
+  ['in a file, the run that took the lock, not another run that writes a record,', 'b', [took('b'), beat('a', 5)]],
 ])('%s holds the lock', (_what, holder, records) => {
   expect(appendTo(new MemoryLog(lockFormat), ...records).holder?.run).toBe(holder);
 });
 
-test('a rotation keeps the holder, its term and last sign of life, and the wait', () => {
+test('a rotated lock log keeps the holder, the term, the time of the last record, and the drain', () => {
   const log = new MemoryLog(lockFormat);
   const rotated = (): LockState => new MemoryLog(lockFormat, lockFormat.snapshot(log.cached())).cached();
   appendTo(log, took('a'), { ...beat('a', 7, 3), drainMs: 30_000 });
@@ -320,7 +331,7 @@ test('a rotation keeps the holder, its term and last sign of life, and the wait'
   expect(rotated()).toEqual({ term: 3, at: 9, drainMs: 2000 });
 });
 
-test('a run records that it is alive every 3 s, until it ends', async () => {
+test('a run writes a heartbeat every 3 s until it ends', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const { log, acquire } = shared();
@@ -335,7 +346,7 @@ test('a run records that it is alive every 3 s, until it ends', async () => {
   expect(append).toHaveBeenCalledTimes(3);
 });
 
-test('before a create, a run without a record for 3 s writes a record, and sends nothing until it can', async () => {
+test('before a create, a run whose last record is 3 s old writes another, and sends nothing if it cannot', async () => {
   const { clock, log, acquire } = shared();
   const lock = await acquire();
   const since = clock.at;
@@ -357,7 +368,7 @@ test('before a create, a run without a record for 3 s writes a record, and sends
   lock.assertHeld();
 });
 
-test('a run that could not write a record while it waited imports after it has written one again', async () => {
+test('a run whose heartbeat failed while it waited for the lock continues once it can write again', async () => {
   const { clock, log } = shared();
   const lock = new Lock(log, clock, { ...IN_MEMORY, process, livenessOf: () => 'dead' });
   const pause = async (): Promise<void> => {
@@ -371,7 +382,7 @@ test('a run that could not write a record while it waited imports after it has w
   lock.assertHeld();
 });
 
-test('a run that ends while its lock is provisional leaves it to the run whose lock the server lost', async () => {
+test('a run that ends while its lock is provisional leaves the lock to a run whose lock the server lost', async () => {
   const { log, start } = onForgetfulServer();
   const stopped = start(1);
   const pause = () => Promise.reject(new Error('interrupted'));

@@ -1,8 +1,8 @@
-// The rows of a program are checked by the rules of a file.
+// Rows from a program are checked by the same rules as rows of a file.
 import { expect, test } from 'vitest';
 import { checkRows } from '../../src/import/row-validator.ts';
 
-test('rows are read from any iterable, and null is no description', async () => {
+test('rows are read from any iterable, and a description of null is ignored', async () => {
   const dog = { id: 7, name: 'dog', description: null };
   async function* rows() {
     yield dog;
@@ -40,6 +40,9 @@ test('one usage error lists all invalid rows of a program', async () => {
   });
 });
 
-test.each([[undefined], [null], ['[]'], [{ name: 'dog' }]])('rows that are %j are a usage error', async (rows) => {
-  await expect(checkRows(rows as never)).rejects.toMatchObject({ kind: 'usage' });
-});
+test.each([[undefined], [null], ['[]'], [{ name: 'dog' }]])(
+  'passing %j as the rows of an import is a usage error',
+  async (rows) => {
+    await expect(checkRows(rows as never)).rejects.toMatchObject({ kind: 'usage' });
+  },
+);

@@ -20,7 +20,7 @@ const documentOf = async (it: FakeImport, options?: Partial<RunOptions>) => (awa
 const namesOf = (rows: readonly NewCategory[]): string[] => rows.map(({ name }) => name).sort();
 const namesAt = (it: FakeImport): string[] => namesOf(it.service.items);
 
-test('an import creates each name once and skips rows that repeat a name, with two lists and no wait', async () => {
+test('an import creates each name once and skips rows that repeat a name, with two lists and without a wait', async () => {
   const it = importOf(named('cat', 'cat', 'dog', 'dog', 'Dog'));
   it.service.add({ name: 'dog' });
   it.service.add({ name: 'dog' });
@@ -47,7 +47,7 @@ test('a row that repeats a rejected, an unknown or a pending name is skipped wit
   expect(document?.skipped).toEqual(['dog', 'cat', 'cow'].map((name, at) => ({ row: at + 4, name, repeats: at + 1 })));
 });
 
-test('uncertain rows stay unknown if the list lacks categories, and the error says whether this run created them', async () => {
+test('uncertain rows stay unknown if the list lacks known categories, and the error says whether the run created them', async () => {
   const it = importOf(numbered(6), { show: (all) => all.slice(0, 2) }, 'ok', 'ok', 'ok', 'lost');
   const result = await it.run({ concurrency: 1 });
   expect(result?.results.document()).toMatchObject({ unknown: [{ row: 4 }], pending: 0 });
@@ -61,14 +61,14 @@ test('uncertain rows stay unknown if the list lacks categories, and the error sa
   expect(again?.stop?.error).toMatchObject({ kind: 'unknown_outcome', message: listed });
 });
 
-test('an absent row is resent up to --max-retries times', async () => {
+test('a row that the list lacks is resent up to `--max-retries` times', async () => {
   const it = importOf(named('dog', 'cat'), {}, 'cut', 'ok', 'cut', 'cut', 'cut');
   const document = await documentOf(it, { concurrency: 1, maxRetries: 2 });
   expect(document).toMatchObject({ created: [{ name: 'cat' }], unknown: [{ row: 1, name: 'dog' }] });
   expect(it.service.sent.filter(({ name }) => name === 'dog')).toHaveLength(3);
 });
 
-test('an import stops if a 201 shows that the service changes names, and completes with the spelling of the service', async () => {
+test('an import stops if a 201 shows a changed name, and completes once the rows have the spelling of the service', async () => {
   const it = importOf(named('Dog', 'Cat', 'Cow'), { alter: lower });
   const result = await it.run({ concurrency: 2 });
   expect(result?.stop?.error).toMatchObject({
@@ -82,7 +82,7 @@ test('an import stops if a 201 shows that the service changes names, and complet
   expect(it.service.sent).toHaveLength(2);
 });
 
-test('an import reports the first of two errors that end it, but a changed name takes precedence, even if only the list shows it', async () => {
+test('an import reports the first of two fatal errors, but a changed name has precedence, even if only a list shows it', async () => {
   const two = importOf(named('dog', 'cat'), {}, 'unauthorized', 'unreachable');
   expect((await stopOf(two, { concurrency: 2 }))?.kind).toBe('auth');
   const it = importOf(named('Dog', 'Cat'), { alter: lower, echoes: true });
@@ -91,7 +91,7 @@ test('an import reports the first of two errors that end it, but a changed name 
   expect((await stopOf(other))?.message).toBe('the service changed the name "Cat" to "cat"');
 });
 
-test('after a changed name, rows without a response are looked up and nothing more is sent', async () => {
+test('after a changed name, an import looks up the rows without a response and sends nothing more', async () => {
   const it = importOf(named('Dog', 'Cat', 'Cow'), { alter: lower }, 'lost', 'cut');
   expect(await documentOf(it)).toMatchObject({
     created: [{ name: 'cow' }],
@@ -124,7 +124,7 @@ test('a list that lacks categories that were just created is an error, unless th
   expect(other.service.lists).toBe(1);
 });
 
-test('an import whose last list fails is complete, but not if it was interrupted', async () => {
+test('an import is complete even if its last list fails, unless the import is interrupted', async () => {
   for (const kind of ['service', 'interrupted'] as const) {
     const it = importOf(numbered(2));
     it.service.script.onList = () => {
@@ -134,7 +134,7 @@ test('an import whose last list fails is complete, but not if it was interrupted
   }
 });
 
-test('a row that another client creates while the import looks up others is not sent', async () => {
+test('an import does not send a row that another client creates while the import looks up other rows', async () => {
   const it = importOf(numbered(6), {}, 'cut', 'cut', 'cut', 'cut');
   it.service.script.onList = () => {
     if (it.service.lists === 1) it.service.add({ name: 'n5' });
@@ -176,7 +176,7 @@ test('with its lock on a state server, an import waits 4 s before it creates, an
   expect([isComplete(await it.run()), it.clock.monotonic(), namesAt(it)]).toEqual([true, 4000, ['cat', 'dog']]);
 });
 
-test('an import lists again if a run whose lock the state server lost takes it back before the first create', async () => {
+test('an import lists again if another run takes back a lock that the state server lost before the first create', async () => {
   const it = importOf(named('dog'));
   it.isOnServer = true;
   const lost = { run: 'lost', process: { pid: 99, start: '', host: 'here' }, term: 1, at: 5, drainMs: 0 };
@@ -190,7 +190,7 @@ test('an import lists again if a run whose lock the state server lost takes it b
   expect([it.service.sent, it.service.lists]).toEqual([[], 2]);
 });
 
-test('a create that is processed after its row was sent again is reported as a duplicate, even if an earlier run sent it', async () => {
+test('a create that is processed after its row was resent is reported as a duplicate, even if an earlier run sent it', async () => {
   const it = importOf(named('dog', 'cat'), {}, 'cut', 'ok', 'ok');
   it.service.script.onList = () => {
     if (it.service.lists === 2) it.service.add({ name: 'dog' });
@@ -204,7 +204,7 @@ test('a create that is processed after its row was sent again is reported as a d
   expect((await stopOf(other))?.message).toBe('the list shows several categories named "cat"');
 });
 
-test('a 201 with the id of an existing category, or with an id that another 201 has named, does not count as created', async () => {
+test('a row does not count as created if its 201 has the id of an existing category or of an earlier 201', async () => {
   const it = importOf(named('dog', 'cat', 'cow'), {}, 'ok', 'old', 'latest');
   it.service.add({ name: 'old' });
   expect(isComplete(await it.run({ concurrency: 1 }))).toBe(true);
@@ -221,7 +221,7 @@ test('an import ends if another category gets the id of a false 201', async () =
   expect(namesAt(it)).toEqual(['cat', 'cow', 'dog']);
 });
 
-test('after several consecutive lost responses, the import looks up the rows and stops if none of them exists', async () => {
+test('after several consecutive lost responses, an import looks up the rows and stops if none of them exists', async () => {
   const found = importOf(numbered(20), { fate: () => 'lost' });
   expect(isComplete(await found.run({ maxRetries: 0 }))).toBe(true);
   expect(found.service.sent).toHaveLength(20);
@@ -249,7 +249,7 @@ test.each<[string, number, Script, number, PetstoreError?]>([
   ['a changed name', 7, { alter: lower }, 1],
   ['Ctrl-C during a create', 130, { fate: () => 'interrupted' }, 1],
   ['a lost lock', 9, {}, 0, TAKEN_OVER],
-])('%s causes exit code %i, and no row that waits is sent', async (_what, code, script, sent, lost) => {
+])('%s causes exit code %i, and the waiting rows are not sent', async (_what, code, script, sent, lost) => {
   // The wait of a row ends in virtual time, after the first row's response.
   const it = importOf(named('Dog', 'Cat', 'Cow'), { ...script, draw: (ms) => ms });
   const { api } = it.service.client();
@@ -262,7 +262,7 @@ test.each<[string, number, Script, number, PetstoreError?]>([
   expect([error && exitCodeOf(error), it.service.sent.length]).toEqual([code, sent]);
 });
 
-test('the last list is requested once, without a retry, because no row waits for it', async () => {
+test('the last list of an import is requested without retries, because no row depends on it', async () => {
   const it = importOf(named('dog', 'cat'), {}, 'cut');
   const { api } = it.service.client();
   const asked: (boolean | undefined)[] = [];
