@@ -1,4 +1,4 @@
-// The global options: what is typed, environment variables and defaults.
+// The global options: arguments, environment variables and defaults.
 import { expect, test } from 'vitest';
 import { checkGlobalOptions } from '../../src/cli/global-options.ts';
 import { createProgram } from '../../src/cli/program.ts';
@@ -23,7 +23,7 @@ test.each<[string[], Record<string, string>, object]>([
   [['--max-wait', '9999h'], {}, { maxWait: MAX_TIMER_MS }],
   [['--format=json'], {}, { json: true, format: 'json' }],
   [['--json', '--format', 'json'], {}, { json: true, format: 'json' }],
-])('the global options of %j with the environment %j are the defaults except %j', async (args, env, expected) => {
+])('the arguments %j with the environment %j change the global options by %j', async (args, env, expected) => {
   const program = createProgram(world([]));
   program.parseOptions([...args, 'quota']);
   const options = checkGlobalOptions(program.opts(), env);
@@ -36,7 +36,7 @@ test.each([
   [[], { PETSTORE_MAX_WAIT: 'soon' }, 'invalid duration "soon" for PETSTORE_MAX_WAIT'],
   [[], { PETSTORE_MAX_RETRIES: '1000' }, 'invalid number "1000" for PETSTORE_MAX_RETRIES'],
   [['--json', '--format', 'csv'], {}, '--json and --format csv cannot be combined'],
-])('the invalid options %j with %j are rejected with an error that names them', async (args, env, message) => {
+])('with the arguments %j and the environment %j, `quota` is a usage error: %s', async (args, env, message) => {
   const { code, out, err } = await inProcess([...args, 'quota', '-p', 'sandbox'], { env });
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(err).toContain(message);

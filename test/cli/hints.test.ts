@@ -1,4 +1,4 @@
-// Follows the hint of each kind of error literally: afterwards, the cause of the error is gone or shown.
+// Follows the hint of each kind of error literally: afterwards, the command succeeds, or the relevant state is shown.
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import parseArgv from 'string-argv';
@@ -173,7 +173,7 @@ test.each<[...Row, shows: RegExp]>([
   [`${LIST} --max-retries 0`, 6, HOST, saveUnknownHost, /staging +https:\/\/nowhere.invalid\/v1/],
   [`${LIST} --max-retries 0`, 6, DOCTOR, stopService, REFUSED],
   [LIST, 7, STATUS, sendHtml, /staging +http:\/\/127.0.0.1:\d+\/v1/],
-])('`petstore %s` fails with code %i, and the command in its hint shows the cause: %s', async (...row) => {
+])('`petstore %s` fails with code %i, and the command in its hint shows the relevant state: %s', async (...row) => {
   const [line, code, hint, given, shows] = row;
   await fail(line, code, hint, given);
   const { out, err } = await follow(hint);

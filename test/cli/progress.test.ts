@@ -24,7 +24,7 @@ async function appears(shown: () => string, text: string): Promise<void> {
   await expect.poll(shown, { timeout: 10_000, interval: 5 }).toContain(text);
 }
 
-test('a wait prints one line in a pipe, and a longer wait prints another', () => {
+test('in a pipe, a wait prints one line, and another line only if its end moves by more than 1.5 s', () => {
   const { progress, shown } = start();
   progress.wait(wait(43));
   progress.wait(wait(43));
@@ -52,7 +52,7 @@ test.each<[Options, WorldOptions, HttpWait, string]>([
   [{ json: true }, { columns: 80 }, wait(43), JSON_LINE],
   [{ quiet: true }, {}, wait(43), ''],
   [{ quiet: true }, { columns: 80 }, wait(43), ''],
-])('with %j in the context %j, the only output about the wait %j is %j', async (options, place, given, line) => {
+])('with the options %j in the context %j, the wait %j prints only %j', async (options, place, given, line) => {
   const { clock, progress, shown } = start(options, place);
   progress.wait(given);
   expect(progress.waiting).toBe(given.until > NOW + 1000);
@@ -99,7 +99,7 @@ test.each<[columns: number, status: string | undefined, given: HttpWait, expecte
   [40, undefined, wait(5, 'list'), 'incomplete list; retrying in 5s'],
   [40, undefined, wait(5, 'requests'), 'waiting 5s for earlier creates'],
   [40, undefined, wait(5, 'lock'), 'waiting 5s to confirm the lock'],
-])('at $0 columns, the status and the wait are shown in one line: $3', async (columns, status, given, expected) => {
+])('at $0 columns, the text beside the spinner is $3', async (columns, status, given, expected) => {
   const { clock, progress, shown } = start({}, { columns });
   if (status !== undefined) progress.status((room) => (room === columns - 5 ? status : 'no room'));
   progress.wait(given);
@@ -108,7 +108,7 @@ test.each<[columns: number, status: string | undefined, given: HttpWait, expecte
   progress.stop();
 });
 
-test('a command that reads stdin shows a spinner, and one without stdin shows none', async () => {
+test('with stdin from a pipe, a command shows a spinner only after it has read stdin', async () => {
   const { context, clock, progress, shown } = start({}, { columns: 80, stdin: 'name' });
   progress.busy(1);
   await clock.advance(5000);
@@ -121,7 +121,7 @@ test('a command that reads stdin shows a spinner, and one without stdin shows no
   progress.stop();
 });
 
-test('a response within 150 ms shows no spinner', async () => {
+test('no spinner appears for a request that ends within 150 ms', async () => {
   const { clock, progress, shown } = start({}, { columns: 80 });
   progress.busy(1);
   await clock.advance(149);

@@ -1,4 +1,4 @@
-// Errors as text and as JSON, with their exit codes; test/cli/hints.test.ts goes through the kinds.
+// Errors as text and as JSON, with their exit codes; test/cli/hints.test.ts covers the kinds of error.
 import { expect, test } from 'vitest';
 import { reportError } from '../../src/cli/report-error.ts';
 import { PetstoreError } from '../../src/errors.ts';
@@ -19,11 +19,11 @@ test.each([
   ['no', { code: 'not_found' }, 4, 'error: no\n'],
   ['canceled', { silent: true }, 4, ''],
   ['ended', { exitCode: 143 }, 143, 'error: ended\n'],
-])('the error %j with %j causes exit code %i and is printed as %j', async (message, details, code, err) => {
+])('the error %j with the details %j causes exit code %i and is printed as %j', async (message, details, code, err) => {
   expect(await print(new PetstoreError('rejected', message, details))).toEqual({ code, err });
 });
 
-test('an error with --json is one line of JSON on stderr, with control characters escaped', async () => {
+test('with `--json`, an error is one line of JSON on stderr, with control characters escaped', async () => {
   const problems = [{ line: 3, row: 2, message: 'name is missing' }];
   const facts = { hint: 'do', code: 'c', status: 418, retryAt: Date.UTC(2026, 10, 21), problems };
   const error = new PetstoreError('rejected', 'no\u009b', facts);
@@ -32,7 +32,7 @@ test('an error with --json is one line of JSON on stderr, with control character
   );
 });
 
-test('an unexpected error shows its message, which may contain secrets, and its stack only with --verbose', async () => {
+test('an unexpected error shows its message, which may contain secrets, and its stack only with `--verbose`', async () => {
   const unexpected = new TypeError('cannot read sk_live_secret');
   const printed = await print(unexpected);
   expect(printed.code).toBe(1);
@@ -54,7 +54,7 @@ test.each([
   ['EACCES', open('/x/y'), 'cannot access "/x/y" (permission denied)'],
   ['ENOENT', { syscall: 'uv_cwd' }, 'cannot access the current directory (no such file or directory)'],
   ['EIO', { syscall: 'fsync' }, 'cannot access a file (i/o error)'],
-])('the error %s of the system call %j is a storage error: %s', async (code, call, text) => {
+])('the error %s of the system call %j is a storage error with the text %j', async (code, call, text) => {
   const error = Object.assign(new Error(code), { code, ...call });
   expect(await print(error)).toEqual({ code: 9, err: `error: ${text}\n` });
 });

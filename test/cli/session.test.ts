@@ -1,4 +1,4 @@
-// The notices of a session, and what it closes at its end.
+// The notices and warnings of a session, and the cleanups at its end.
 import { expect, test } from 'vitest';
 import { run } from '../../src/cli/program.ts';
 import { Session } from '../../src/cli/session.ts';
@@ -11,7 +11,7 @@ test.each([
   [{}, 'cat ␛[2J\n', 'warning: dog<U+202E>\n'],
   [{ quiet: true }, '', 'warning: dog<U+202E>\n'],
   [{ json: true }, '', '{"warning":{"message":"dog\\u202e"}}\n'],
-])('with the options %j, a notice is shown as %j and a warning as %j', async (given, notice, warning) => {
+])('with the options %j, a notice prints %j and a warning prints %j', async (given, notice, warning) => {
   const context = world([]);
   const session = new Session(context, { ...OPTIONS, ...given });
   await session.notice('cat \u001b[2J');
@@ -38,7 +38,7 @@ test('a command ends after its cleanups, the latest first, and a failed cleanup 
   expect([await run(context), cleaned]).toEqual([0, ['ledger', 'state server']]);
 });
 
-test('a command with the profile "sandbox" stops its server', async () => {
+test('a command with the profile "sandbox" stops the sandbox server', async () => {
   const servers = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPServerWrap').length;
   const before = servers();
   expect(await inProcess(['categories', 'list', '-p', 'sandbox'])).toMatchObject({ code: 0 });

@@ -23,13 +23,13 @@ test.each([
   expect(quoteForShell(word, windows)).toBe(win32);
 });
 
-test('an assignment has the syntax of the shell', () => {
+test('an assignment uses `export` in Git Bash and `$env:` in PowerShell', () => {
   expect(formatAssignment('KEY', "it's", gitBash)).toBe(`export KEY='it'\\''s'`);
   expect(formatAssignment('KEY', "it's", windows)).toBe("$env:KEY = 'it''s'");
 });
 
 test.each(['-p staging', '-pstaging', '-qp staging', '--profile staging', '--profile=staging'])(
-  'a command that names the profile as %j does not repeat it',
+  'a printed command that contains `%s` gets no second `-p staging`',
   (typed) => {
     const words = ['categories', 'import', 'pets.csv', ...typed.split(' ')];
     expect(formatCommand(words, 'staging', linux)).toBe(`\`petstore categories import pets.csv ${typed}\``);

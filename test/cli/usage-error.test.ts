@@ -118,7 +118,7 @@ const SUGGESTIONS = ROWS.flatMap(([line, , hint = '']) => {
   return [[line, name, command.split(' ').filter((word) => /^(?!staging)[a-z]/.test(word))] as const];
 });
 
-test.each(SUGGESTIONS)('the error of `petstore %s` suggests %s, which exists', async (_line, name, words) => {
+test.each(SUGGESTIONS)('the error of `petstore %s` suggests `%s`, which exists', async (_line, name, words) => {
   const { code, out } = await inProcess([...words, '--help']);
   expect([code, out]).toEqual([
     0,
@@ -134,11 +134,11 @@ test.each([
   ['categories list --sort x --json', `${JSON_START}invalid value `],
   ['--format=json quota --max-retries', `${JSON_START}--max-retries needs a value"`],
   ['-qv --format json foo', `${JSON_START}unknown command `],
-  // Here, --json is a value.
+  // Here, --json is an argument or a value.
   ['categories list -- --json', 'error: '],
   ['categories create --name=--json extra', 'error: '],
   ['categories create --name --json extra', 'error: '],
-])('the usage error of `petstore %s` begins with %s', async (line, start) => {
+])('the usage error of `petstore %s` begins with `%s`', async (line, start) => {
   const { err } = await inProcess(line.split(' '));
   expect(err.slice(0, start.length)).toBe(start);
 });

@@ -41,7 +41,7 @@ test('a hidden prompt shows neither the secret nor its length, and removes its l
 test.each([
   [false, 'oldnew'],
   [true, 'new'],
-])('a prompt (hidden: %s) without job control keeps echo off after Ctrl-Z, and reads "%s"', async (hidden, read) => {
+])('after Ctrl-Z without job control, a prompt (hidden: %s) stays in raw mode and reads "%s"', async (hidden, read) => {
   const { io, type, rawModes, stopped } = fakeTerminal();
   const answer = createQuestion(io, { message: 'what', hidden, parse: String }).ask();
   await type('old\u001a');
@@ -76,7 +76,7 @@ test.each([
   expect(shown().split('\r\n').at(-1)).toBe(added);
 });
 
-test('Ctrl-D ends a prompt on a new line, as an interruption', async () => {
+test('Ctrl-D interrupts a prompt and ends its line', async () => {
   const { io, type, shown } = fakeTerminal();
   const answer = expect(askYesNo(io, 'really?')).rejects.toMatchObject({ kind: 'interrupted', message: 'interrupted' });
   await type('\u0004');

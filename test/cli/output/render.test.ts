@@ -40,7 +40,7 @@ test.each([
   ['ndjson', '{"id":9007199254740993,"name":"dog\\u009b"}\n{"id":2,"name":"犬"}\n'],
   ['csv', 'id,name\n9007199254740993,dog\u009b\n2,犬\n'],
   ['tsv', 'id\tname\n9007199254740993\tdog\u009b\n2\t犬\n'],
-] as const)('%s output in a pipe contains every digit', async (format, text) => {
+] as const)('`--format %s` prints every digit of an id to a pipe', async (format, text) => {
   expect(await shown(format)).toBe(text);
 });
 

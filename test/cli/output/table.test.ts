@@ -32,7 +32,7 @@ const pets: readonly Row[] = [
   { id: '4', name: 'a name that is rather long for a name' },
 ];
 
-test('an id in a table keeps every digit if half of the width suffices', () => {
+test('an id in a table keeps every digit if it fits in half of the terminal width', () => {
   expect(draw(pets, 40)).toContain('9223372036854775807');
 });
 
@@ -94,7 +94,7 @@ test.each<[number[], number, number[], boolean[]?]>([
   // A number keeps its width if that is at most half of the terminal.
   [[20, 50, 50], 40, [20, 8, 8], [true, false, false]],
   [[19, 50], 30, [14, 14], [true, false]],
-])('columns of the widths %j fit into %i cells as %j', (natural, available, widths, whole) => {
+])('columns of the widths %j in %i cells are given the widths %j', (natural, available, widths, whole) => {
   expect(fitWidths(natural, available, whole)).toEqual(widths);
 });
 

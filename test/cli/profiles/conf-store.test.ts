@@ -30,7 +30,7 @@ test('reading profiles creates no directory and no file', () => {
   expect(fs.existsSync(dir)).toBe(false);
 });
 
-test.each(['000', '077'])('under umask %s saved profiles are read back from one private file', (umask) => {
+test.each(['000', '077'])('under umask %s, profiles are saved in one private file and read back', (umask) => {
   const before = process.umask(umask);
   onTestFinished(() => void process.umask(before));
   for (const name of ['production', 'farm', 'ant']) openConfStore(dir).save(name, PROFILE);
@@ -43,8 +43,8 @@ test.each(['000', '077'])('under umask %s saved profiles are read back from one 
   if (hasModes) expect([modeOf(dir), modeOf(file())]).toEqual(['700', '600']);
 });
 
-test.runIf(hasModes).each([0o644, 0o640, 0o604])(
-  'a profile file of mode %o becomes private when it is read, and its directory keeps its mode',
+test.runIf(hasModes).each(['644', '640', '604'])(
+  'a profile file of mode %s becomes private when it is read, and its directory keeps its mode',
   (mode) => {
     openConfStore(dir).save('production', PROFILE);
     fs.chmodSync(file(), mode);
@@ -109,7 +109,7 @@ test.each(['constructor', '0', 'active'])('a profile named %j is saved, and acti
 });
 
 // `ulimit` simulates a full disk: a file has room for no byte, or for one block of 512 bytes.
-test.runIf(hasShell).each(['0', '1'])('with %s free blocks, a login keeps the old key (exit code 9)', (blocks) => {
+test.runIf(hasShell).each(['0', '1'])('a login on a full disk (free blocks: %s) keeps the old key', (blocks) => {
   openConfStore(dir).save('production', PROFILE);
   const before = fs.readFileSync(file());
   const script = 'ulimit -f "$1"; shift; exec "$@" auth login -p production --no-verify';
@@ -132,7 +132,7 @@ for (let n = 1; ; n++) {
   process.stdout.write(n + '\\n');
 }`;
 
-test('a save that is killed at any moment leaves the old or the new key', async () => {
+test('a save that is killed at a random moment leaves the old or the new key', async () => {
   const module = compile('src/cli/profiles/conf-store.ts');
   // Kills the writer at a random point after this many saves.
   for (const saves of [1, 3, 10, 17, 25, 40]) {
@@ -151,7 +151,7 @@ test('a save that is killed at any moment leaves the old or the new key', async 
 // Only root may change the owner of a file.
 const rootTest = test.runIf(process.getuid?.() === 0);
 
-// A user may be denied the directory that Node.js is installed in, for example below /root.
+// A user may be denied access to the directory that Node.js is installed in, for example below /root.
 const OTHER = { uid: 54_321, gid: 54_321 };
 const others = spawnSync(process.execPath, ['--version'], OTHER);
 

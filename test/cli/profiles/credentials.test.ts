@@ -67,7 +67,7 @@ test.each([
   [{ PETSTORE_PROFILE: 'sandbox' }, undefined, SANDBOX],
   [BOTH, 'sandbox', SANDBOX],
   [{ ...BOTH, PETSTORE_PROFILE: 'sandbox' }, undefined, { key: 'k', baseUrl: URL_B.PETSTORE_BASE_URL }],
-])('with the environment %j and the profile option %s, the target is %j', async (env, profile, target) => {
+])('with the environment %j and the profile option %s, the target contains %j', async (env, profile, target) => {
   expect(await resolve(env, profile)).toMatchObject(target);
 });
 
@@ -80,7 +80,7 @@ test.each([
   [{ PETSTORE_API_KEY: 'k' }, 'base URL for PETSTORE_API_KEY', 'set PETSTORE_BASE_URL'],
   [{ PETSTORE_API_KEY_COMMAND: 'op' }, 'base URL for PETSTORE_API_KEY_COMMAND', 'set PETSTORE_BASE_URL'],
   [URL_B, 'API key for the host in PETSTORE_BASE_URL', 'set PETSTORE_API_KEY to a key for https://b.example'],
-])('with the sandbox active or in PETSTORE_PROFILE, %j alone is an error that names it', async (env, words, hint) => {
+])('with the profile "sandbox" in use, %j alone is an error that names the variable', async (env, words, hint) => {
   const error = { kind: 'auth', message: `profile "sandbox" has no ${words}`, hint };
   await expect(resolve(env, undefined, saved('sandbox'))).rejects.toMatchObject(error);
   await expect(resolve({ ...env, PETSTORE_PROFILE: 'sandbox' })).rejects.toMatchObject(error);
@@ -125,7 +125,7 @@ test.each([
   ['no-origin', 'is for an unknown host and is not sent to https://a.example'],
   ['malformed', 'from profile "malformed" contains a space'],
   ['keyless', 'profile "keyless" has no API key'],
-])('the saved profile "%s" is rejected, with the hint to log in again: %s', (profile, message) =>
+])('the error about the saved profile "%s" contains "%s", with the hint to log in again', (profile, message) =>
   rejected('auth')(profile, BOTH, message, `run \`petstore auth login ${profile}\` to save a valid key`),
 );
 
@@ -136,7 +136,7 @@ test.each([
   [undefined, { ...URL_B, ...STAGING }, 'has no API key', 'set PETSTORE_API_KEY'],
   [undefined, { PETSTORE_API_KEY: '' }, 'the API key from PETSTORE_API_KEY is empty', 'set PETSTORE_API_KEY'],
   [undefined, { PETSTORE_API_KEY: 'k\n' }, 'the API key from PETSTORE_API_KEY contains', 'set PETSTORE_API_KEY'],
-])('with the profile option %s, the environment %j is rejected: %s', rejected('auth'));
+])('with the profile option %s, the environment %j is an auth error that contains "%s"', rejected('auth'));
 
 test('the hint about an active profile without a base URL also names the sandbox, which needs no account', async () => {
   const hint = `${LOGIN}, or add -p sandbox, which needs no account`;
@@ -151,7 +151,7 @@ test.each([
   [undefined, { PETSTORE_PROFILE: 'stagin' }, 'profile "stagin" from PETSTORE_PROFILE does', 'did you mean "staging"?'],
   [undefined, KEY_AS_PROFILE, 'from PETSTORE_PROFILE looks like', 'pipe the key to `petstore auth login`'],
   [undefined, { PETSTORE_PROFILE: 'A' }, 'invalid profile name "A" from PETSTORE_PROFILE', 'use 1 to 32'],
-])('with the profile option %s, the environment %j is a usage error: %s', rejected('usage'));
+])('with the profile option %s, the environment %j is a usage error that contains %j', rejected('usage'));
 
 test.each(['', '../x', '__proto__', 'A', '-x', 'a.b', 'many-words-in-one-name-of-a-profile', 'production '])(
   'the profile name %j is rejected',

@@ -77,7 +77,7 @@ test.each([
   ['is empty', ' ', new RegExp(`^${SOURCE} is empty$`), `set ${SOURCE} to a command that prints the API key`],
   ['is a key', 'pk_live_0123456789abcdef', IS_KEY, 'set PETSTORE_API_KEY to the key'],
   ['is a restricted key', 'rk_live_0123456789abcdef', IS_KEY, 'set PETSTORE_API_KEY to the key'],
-  ['is a key of a sandbox', 'sandbox_0123456789abcdef', IS_KEY, 'set PETSTORE_API_KEY to the key'],
+  ['is a sandbox key', 'sandbox_0123456789abcdef', IS_KEY, 'set PETSTORE_API_KEY to the key'],
 ])('the error of a key command that %s names at most the program', async (_what, commandLine, message, hint) => {
   const error = { kind: 'auth', message: expect.stringMatching(message), hint };
   await expect(run(commandLine)).rejects.toMatchObject(error);
@@ -86,7 +86,7 @@ test.each([
 test.each([
   ['pk_live_0123456789abcdef', 'set PETSTORE_API_KEY to the key'],
   ["sh -c 'exit 1 | false'", 'correct PETSTORE_API_KEY_COMMAND'],
-])('the hint after the key command %j of the environment is to %s', async (line, hint) => {
+])('the hint for the key command %j from the environment is to %s', async (line, hint) => {
   const command = { line, source: 'PETSTORE_API_KEY_COMMAND' };
   await expect(runKeyCommand(command, world([]))).rejects.toMatchObject({ hint });
 });

@@ -36,27 +36,27 @@ const LONG = ['description=description, long'];
 test.each<[string, string, Given]>([
   ['a JSON array', '[{"id":1,"name":"dog"},\n {"name":"cat","description":"Felis"}]\n', {}],
   ['NDJSON', '{"name":"dog","id":9007199254740993}\n\n{"name":"cat","description":"Felis"}', {}],
-  ['CSV with pipes', 'name|description\ndog|\ncat|Felis\n', {}],
+  ['CSV with the delimiter |', 'name|description\ndog|\ncat|Felis\n', {}],
   ['CSV with --delimiter', 'name^description\ndog^\ncat^Felis\n', { delimiter: '^' }],
   ['TSV recognized by its header', 'name\tdescription\ndog\t\ncat\tFelis\n', {}],
   ['a .tsv file with --delimiter', 'name;description\ndog;\ncat;Felis\n', { extension: '.tsv', delimiter: ';' }],
   ['TSV with --delimiter', 'name\tdescription\ndog\t\ncat\tFelis\n', { delimiter: 'tab' }],
   ['TSV with an escaped --delimiter', 'name\tdescription\ndog\t\ncat\tFelis\n', { delimiter: '\\t' }],
-  ['CSV whose sep= line --delimiter overrides', 'SEP=,\nname|description\ndog|\ncat|Felis\n', { delimiter: '|' }],
+  ['CSV with a sep= line that --delimiter overrides', 'SEP=,\nname|description\ndog|\ncat|Felis\n', { delimiter: '|' }],
   [
-    'CSV with a mapped column that has an equals sign',
+    'CSV with a mapped column whose name contains an equals sign',
     'a=b,text\ndog,\ncat,Felis\n',
     { map: ['name=a=b', 'description=text'] },
   ],
   ['JSON after blank lines', '\n \n[{"name":"dog"},{"name":"cat","description":"Felis"}]', {}],
-  ['JSON with extra fields', '[{"name":"dog","x":[]},{"name":"cat","description":"Felis"}]', { ignoreExtra: true }],
-  ['CSV with an extra column', 'legs,name,description\n4,dog,\n4,cat,Felis\n', { ignoreExtra: true }],
-  ['CSV with a header in capitals and another order', 'DESCRIPTION,Id,NAME\n,1,dog\nFelis,2,cat\n', {}],
+  ['JSON with ignored fields', '[{"name":"dog","x":[]},{"name":"cat","description":"Felis"}]', { ignoreExtra: true }],
+  ['CSV with an ignored column', 'legs,name,description\n4,dog,\n4,cat,Felis\n', { ignoreExtra: true }],
+  ['CSV with a header in capitals and in another order', 'DESCRIPTION,Id,NAME\n,1,dog\nFelis,2,cat\n', {}],
   ['CSV with columns named by --map', 'Art;Text\ndog;\ncat;Felis\n', { map: MAP }],
   ['CSV with a name that --map overrides', 'Name;Art;Text\nx;dog;\nx;cat;Felis\n', { map: MAP, ignoreExtra: true }],
   ['CSV with empty columns and rows', 'name,description,,\n,,,\ndog,,,\ncat,Felis,"",\n"","",,\n', {}],
   ['CSV after a quoted sep= line', '"sep=|"\nname|description\ndog|\ncat|Felis\n', {}],
-  ['a .csv file with brackets', '[Art],[text]\ndog,\ncat,Felis\n', { extension: '.csv', map: BRACKETS }],
+  ['a .csv file with brackets in the header', '[Art],[text]\ndog,\ncat,Felis\n', { extension: '.csv', map: BRACKETS }],
   ['CSV with a quoted heading', '"name";"description, long"\ndog;\ncat;Felis\n', { map: LONG }],
 ])('rows are read from %s', async (_what, content, given) => {
   expect(await read(content, given)).toEqual(dogAndCat);
@@ -65,12 +65,12 @@ test.each<[string, string, Given]>([
 test.each([
   ['stdin', 'check the command that writes to stdin'],
   ['a.csv', 'pass a file with a header line and rows'],
-])('an empty %s has the hint "%s"', async (label, hint) => {
+])('the error about an empty %s has the hint "%s"', async (label, hint) => {
   const reading = readRows({ label, extension: '', bytes: Buffer.alloc(0) }, { ignoreExtra: false });
   await expect(reading).rejects.toMatchObject({ message: `${label} is empty`, hint });
 });
 
-test('the error lists every invalid row with its first line', async () => {
+test('the error about a file lists every invalid row, with its first line unless the file is a JSON array', async () => {
   const csv = 'name,description\n"two\nlines",ok\n,no name\n\nx\n" ",quoted\nx,y,z\n"fine",""\n';
   const { message, details } = await failure(csv);
   expect(message).toBe(
@@ -121,7 +121,7 @@ test.each<[string, string, message: string, Given?]>([
   ['a .json file of one object', '\n{"name":"x","data":[]}', 'it is not a JSON array', JSON_FILE],
   ['a quoted field without its closing quote', 'name\n"c\nd"\n"a""\nb\n', 'line 4: missing closing quote'],
   [
-    'a closing quote that a later quoted field seems to have',
+    'a missing closing quote before another quoted field',
     'sep=,\nname,description\n"dog,x\ncat,"y"\n',
     'line 3: missing closing quote, or text after the quote on line 4',
   ],
@@ -202,17 +202,17 @@ const USE_ENCODING = 'use --encoding, for example --encoding windows-1252';
 
 test.each<[string, Buffer, string, string, Given?]>([
   ['Windows-1252', latin1(`name\na\n${'é\n'.repeat(200)}`), BADLY_ENCODED, USE_ENCODING],
-  ['UTF-16 LE without a mark', utf16('name\na\n'), NO_TEXT, SAVE_AS_CSV],
-  ['UTF-16 BE', utf16('name\na\n').swap16(), NO_TEXT, SAVE_AS_CSV],
+  ['UTF-16 LE without a byte order mark', utf16('name\na\n'), NO_TEXT, SAVE_AS_CSV],
+  ['UTF-16 BE without a byte order mark', utf16('name\na\n').swap16(), NO_TEXT, SAVE_AS_CSV],
   ['a binary format', Buffer.from('7f454c46020100fe', 'hex'), NO_TEXT, SAVE_AS_CSV],
-  ['PDF', latin1('%PDF-1.7\n'), ' is not CSV, TSV, JSON or NDJSON', SAVE_AS_CSV],
-  ['HTML', latin1('<!doctype html>\n'), ' is not CSV, TSV, JSON or NDJSON', SAVE_AS_CSV],
+  ['the PDF format', latin1('%PDF-1.7\n'), ' is not CSV, TSV, JSON or NDJSON', SAVE_AS_CSV],
+  ['the HTML format', latin1('<!doctype html>\n'), ' is not CSV, TSV, JSON or NDJSON', SAVE_AS_CSV],
   ['UTF-16 that ends inside a character', utf16('\ufeffname\na\n').subarray(0, -1), NOT_UTF16, SAVE_AS_UTF8],
-  ['UTF-16 with --encoding, that ends so', utf16('name\na\n').subarray(0, -1), NOT_UTF16, 'check --encoding', UTF16],
-  ['the format of Excel', latin1('PK\x03\x04\x14xl/workbook.xml'), ' is an Excel workbook', SAVE_AS_CSV],
-  ['the old format of Excel', Buffer.from('d0cf11e0a1b11ae100', 'hex'), ' is an Excel workbook', SAVE_AS_CSV],
-  ['a ZIP archive', latin1('PK\x03\x04\x14'), ' is a ZIP archive', DECOMPRESS],
-  ['gzip', gzipSync('name\na\n'), ' is compressed with gzip', DECOMPRESS],
+  ['incomplete UTF-16 with --encoding', utf16('name\na\n').subarray(0, -1), NOT_UTF16, 'check --encoding', UTF16],
+  ['the Excel format', latin1('PK\x03\x04\x14xl/workbook.xml'), ' is an Excel workbook', SAVE_AS_CSV],
+  ['the old Excel format', Buffer.from('d0cf11e0a1b11ae100', 'hex'), ' is an Excel workbook', SAVE_AS_CSV],
+  ['the ZIP format', latin1('PK\x03\x04\x14'), ' is a ZIP archive', DECOMPRESS],
+  ['the gzip format', gzipSync('name\na\n'), ' is compressed with gzip', DECOMPRESS],
 ])('a file in %s is rejected with one error that states the cause', async (_what, bytes, message, hint, given) => {
   const error = await failure(bytes, given);
   expect(error).toMatchObject({ message: `it${message}`, hint });
@@ -231,7 +231,7 @@ test.each<[header: string, Given, string, string]>([
   ['Name;Beschreibung;Nr', {}, 'unknown columns "Beschreibung", "Nr"', IGNORE_EXTRA],
   ['name,color', {}, 'unknown column "color"', IGNORE_EXTRA],
   ['Name;Text', { map: ['name=Titel'] }, 'no column "Titel"; found "Name", "Text"', USE_ONE],
-])('the header "%s" is an error that lists the columns found', async (header, given, message, hint) => {
+])('the header "%s" with the options %j is a usage error: %s', async (header, given, message, hint) => {
   expect(await failure(`${header}\na;b\n`, given)).toMatchObject({ message: `it, line 1: ${message}`, hint });
 });
 
@@ -264,7 +264,7 @@ test('only tabs delimit the columns of a .TSV file', async () => {
   expect(await rowsOf(file, { ignoreExtra: false })).toEqual([{ name: 'a, b' }]);
 });
 
-test('a file or a pipe of more than 64 MiB is rejected before it is read completely', async () => {
+test('a file of more than 64 MiB is rejected, and a pipe as soon as it exceeds this size', async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'large.csv'), '');
   truncateSync(join(cwd, 'large.csv'), 64 * 1024 * 1024 + 1);
