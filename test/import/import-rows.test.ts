@@ -113,7 +113,7 @@ test('two concurrent imports by clients without a state directory run one after 
   expect(warnings).toEqual([expect.stringMatching(/^waiting for another import to finish \(PID \d+ on \S+\)$/)]);
 });
 
-test('an aborted import ends immediately with a document, and the next import waits for creates of the aborted import', async () => {
+test('an aborted import ends immediately with a document, and the next import waits for creates of the aborted one', async () => {
   const listed: object[] = [];
   const abort = new AbortController();
   const reason = new Error('no longer needed');

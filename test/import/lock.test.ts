@@ -66,7 +66,7 @@ function onServer({ url }: RedisServer) {
 const takenOver = expect.objectContaining({ kind: 'storage', message: expect.stringContaining('taken over') });
 
 test.runIf(hasModes)(
-  'the file of a lock is readable only by its user and does not contain the URL, and the lock affects no other URL',
+  'the file of a lock is readable only by its user and omits the base URL, and the lock affects no other URL',
   async () => {
     const { dir, logs, acquire } = inFiles();
     const locks = [await acquire(), await acquire(`${URL}/`)];

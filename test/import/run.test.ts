@@ -47,7 +47,7 @@ test('a row that repeats a rejected, an unknown or a pending name is skipped wit
   expect(document?.skipped).toEqual(['dog', 'cat', 'cow'].map((name, at) => ({ row: at + 4, name, repeats: at + 1 })));
 });
 
-test('uncertain rows stay unknown if the list lacks known categories, and the error says whether the run created them', async () => {
+test('uncertain rows stay unknown if a list lacks known categories, and the error says whether the run created them', async () => {
   const it = importOf(numbered(6), { show: (all) => all.slice(0, 2) }, 'ok', 'ok', 'ok', 'lost');
   const result = await it.run({ concurrency: 1 });
   expect(result?.results.document()).toMatchObject({ unknown: [{ row: 4 }], pending: 0 });
@@ -82,7 +82,7 @@ test('an import stops if a 201 shows a changed name, and completes once the rows
   expect(it.service.sent).toHaveLength(2);
 });
 
-test('an import reports the first of two fatal errors, but a changed name has precedence, even if only a list shows it', async () => {
+test('an import reports the first of two fatal errors, except that a changed name in a 201 or a list has precedence', async () => {
   const two = importOf(named('dog', 'cat'), {}, 'unauthorized', 'unreachable');
   expect((await stopOf(two, { concurrency: 2 }))?.kind).toBe('auth');
   const it = importOf(named('Dog', 'Cat'), { alter: lower, echoes: true });

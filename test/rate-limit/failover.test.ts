@@ -145,7 +145,7 @@ withServer('the quota and the block include a response whose record is on its wa
 });
 
 withServer.each([-107_000, 3_600_000])(
-  'a wait and a reset are as long as stated on all machines after a clock was set by %i ms',
+  'after the clock of one machine changed by %i ms, a wait and a reset last as stated on all machines',
   async (ms) => {
     const [one, other] = [new Machine(), new Machine(30_000)];
     const ticket = await one.take();
@@ -195,7 +195,7 @@ withServer('a ticket is not confirmed if the state is older than 1.5 s', async (
   expect(machine.ledger.isStillGranted(ticket)).toBe(true);
 });
 
-withServer('a server that never responded is tried once and causes one warning', async () => {
+withServer('a state server that never responded is tried once and causes one warning', async () => {
   await server.kill();
   const machine = new Machine();
   const ticket = await machine.take();
@@ -209,7 +209,7 @@ withServer('a server that never responded is tried once and causes one warning',
   expect([machine.outages, machine.clock.slept]).toEqual([[], []]);
 });
 
-/** Expects the wait of `refused`, with jitter and the differences of real time. */
+/** Expects the wait of `refused`, with a tolerance for jitter and real time. */
 function expectStated({ blockedMs }: Machine): void {
   expect(blockedMs).toBeGreaterThan(590_000);
   expect(blockedMs).toBeLessThan(660_000);
@@ -219,10 +219,10 @@ const see429 = (machine: Machine, ticket: string, more: object = {}): void =>
   machine.see(ticket, 0, { ...refused, ...more });
 
 withServer.each([
-  ['that the server has', ['first', 'written', 'kill']],
-  ['that the server misses', ['kill', 'first']],
-  ['that the server misses, and a second one that states less', ['kill', 'first', 'second']],
-  ['that arrives later', ['kill', 'ticket', 'first']],
+  ['that the server has recorded', ['first', 'written', 'kill']],
+  ['that the server has not recorded', ['kill', 'first']],
+  ['that the server has not recorded, and a second 429 with a shorter wait', ['kill', 'first', 'second']],
+  ['that arrives after a ticket was granted alone', ['kill', 'ticket', 'first']],
 ])('a machine whose server becomes unavailable continues alone, and waits after a 429 %s', async (_what, events) => {
   const machine = await Machine.with(3);
   const [first, second] = [await machine.take(), await machine.take()];
@@ -240,7 +240,7 @@ withServer.each([
   expect([machine.outages.length, machine.warnings.length]).toEqual([1, 1]);
 });
 
-withServer('a machine whose clock is set back during an outage shares no longer wait than stated', async () => {
+withServer('a machine whose clock is set back during an outage shares no wait longer than stated', async () => {
   const machine = new Machine();
   await server.kill();
   see429(machine, await machine.outlasting(machine.take()));
@@ -252,20 +252,23 @@ withServer('a machine whose clock is set back during an outage shares no longer 
   expectStated(other);
 });
 
-withServer('a machine whose clock is set back between two outages waits for no reset of the first outage', async () => {
-  const machine = await Machine.with(3);
-  await server.kill();
-  machine.see(await machine.outlasting(machine.take()), 0);
-  await server.start();
-  await machine.untilBack();
-  machine.clock.at -= 3_600_000;
-  await server.kill();
-  expect(await machine.outlasting(machine.ledger.acquire(30_000))).not.toHaveProperty('until');
-  await machine.take();
-});
+withServer(
+  'a machine whose clock is set back between two outages does not wait for a reset from the first outage',
+  async () => {
+    const machine = await Machine.with(3);
+    await server.kill();
+    machine.see(await machine.outlasting(machine.take()), 0);
+    await server.start();
+    await machine.untilBack();
+    machine.clock.at -= 3_600_000;
+    await server.kill();
+    expect(await machine.outlasting(machine.ledger.acquire(30_000))).not.toHaveProperty('until');
+    await machine.take();
+  },
+);
 
 withServer.each(['before', 'after'])(
-  'a 429 to a request that was granted alone is shared: %s the server is used again',
+  'a 429 to a request that was granted without the server is shared if it arrives %s the server is used again',
   async (when) => {
     const [machine, other] = [new Machine(25_000), new Machine(-25_000)];
     await other.ledger.refresh();
@@ -283,18 +286,21 @@ withServer.each(['before', 'after'])(
   },
 );
 
-withServer('a machine that knows a block shares it again, as long as stated, after the server lost it', async () => {
-  const [machine, other] = [new Machine(3_600_000), new Machine()];
-  see429(machine, await machine.take());
-  await machine.ledger.refresh();
-  await server.command('FLUSHALL');
-  await other.take();
-  // The first call reads the new log and writes the block to it; the second waits for this write.
-  for (const { ledger } of [machine, machine, other]) await ledger.refresh();
-  expectStated(other);
-});
+withServer(
+  'after the server lost a block, a machine that knows the block shares it again for the rest of the wait',
+  async () => {
+    const [machine, other] = [new Machine(3_600_000), new Machine()];
+    see429(machine, await machine.take());
+    await machine.ledger.refresh();
+    await server.command('FLUSHALL');
+    await other.take();
+    // The first call reads the new log and writes the block to it; the second waits for this write.
+    for (const { ledger } of [machine, machine, other]) await ledger.refresh();
+    expectStated(other);
+  },
+);
 
-withServer('a machine without the server and its file continues in memory, and keeps a block', async () => {
+withServer('a machine that can use neither the server nor its file continues in memory and keeps a block', async () => {
   const machine = await Machine.with(3, 3_600_000, unusable());
   const [first, second] = [await machine.take(), await machine.take()];
   see429(machine, first);
@@ -314,7 +320,7 @@ withServer('a machine without the server and its file continues in memory, and k
 withServer.each([
   ['a usable file', tempDir, []],
   ['an unusable file', unusable, [expect.stringMatching(/^cannot write to /)]],
-])('an outage during the close of a ledger causes no warning about the server (%s)', async (_, dir, warnings) => {
+])('with %s, an outage while a ledger closes causes no warning about the server', async (_, dir, warnings) => {
   const machine = await Machine.with(3, 0, dir());
   const ticket = await machine.take();
   await server.kill();

@@ -77,7 +77,7 @@ test('two ledgers in one directory share windows, open tickets and blocks, until
   expect(b.quota()).toMatchObject({ limit: null, blocked: null });
 });
 
-test('each key and base URL has its own ledger, whose name and content reveal neither', async () => {
+test('each pair of a key and a base URL has its own ledger, whose name and content reveal neither', async () => {
   const machine = new Machine();
   for (const other of [{}, { key: `1${KEY}` }, { baseUrl: `${BASE_URL}1` }]) await take(machine.open(other));
   expect(machine.files).toHaveLength(3);
@@ -91,7 +91,7 @@ test('each key and base URL has its own ledger, whose name and content reveal ne
 // Node's own mkdir never returns in /proc.
 const UNUSABLE = fs.existsSync('/proc/self') ? ['file', '/proc', undefined] : ['file', undefined];
 
-test.each(UNUSABLE)('a ledger that cannot be written in "%s" is kept in memory, with one warning', async (dir) => {
+test.each(UNUSABLE)('a ledger with the unusable directory %j is kept in memory and causes one warning', async (dir) => {
   const machine = new Machine();
   fs.writeFileSync(join(machine.dir, 'file'), '');
   const ledger = machine.open({ stateDir: dir && resolve(machine.dir, dir, 'petstore', 'state') });
@@ -124,7 +124,7 @@ test('a disk that fills up after a 429 causes one warning, and blocks and ticket
   expect(closeSync).toHaveBeenCalledOnce();
 });
 
-test('a bug is not reported as an error of the log', async () => {
+test('a TypeError is thrown and not reported as a failure of the log', async () => {
   const machine = new Machine();
   const broken = { ...machine.response(), waitMs: 1n } as unknown as RateLimitReading;
   expect(() => machine.open().observe('ticket', broken)).toThrow(TypeError);
@@ -134,7 +134,7 @@ test('a bug is not reported as an error of the log', async () => {
 test.each([
   ['before', 3_600_000],
   ['after', 86_400_000],
-])('a block lasts as long as stated if the clock is set back %s its 429, by %i ms', async (when, ms) => {
+])('a block lasts as long as stated if the clock is set back %s the 429 by %i ms', async (when, ms) => {
   const machine = new Machine();
   const ledger = machine.open();
   const ticket = await take(ledger);
@@ -238,7 +238,7 @@ test('a block that a server loses while its record is on its way is written agai
   ]);
 });
 
-// A process that creates 10 categories sequentially and prints how many succeeded.
+// A process that creates 10 categories sequentially and prints the number of successes.
 const CHILD = `
 const [clientFile, baseUrl, stateDir] = process.argv.slice(1);
 const { createClient } = await import(clientFile);

@@ -62,7 +62,7 @@ const exhausted = (at: number, id: string, ms: number): string =>
 
 /** The title of a test in one line, and its history in indented lines. */
 const HISTORIES = `
-a 429 that states its reset blocks until the reset has certainly passed
+a 429 that states only a reset blocks until one second after the reset
   0 take a, ${exhausted(0, 'a', 5000)}, 0 is blocked 6000, 0 has block.reason=reset
 refusals of requests that were in flight together count as one, and the latest end applies
   ${OPEN}, 1 take a b c, 20 429 a wait=8000, 21 429 b wait=7000, 22 429 c wait=1000, 23 is blocked 8020,
@@ -72,9 +72,9 @@ a late refusal that states no wait does not prolong the doubled wait after a lat
   1020 is blocked 3010
 the refusal of a request whose ticket has expired causes a wait and does not count as another refusal
   ${REFUSED}, 40000 429 x wait=9000, 40001 429 y wait=1000, 40002 is blocked 49000, 40002 has block.refusals=1
-the refusal of a request whose ticket has expired does not reduce the number of requests in flight
+the refusal of a request whose ticket has expired does not reduce the concurrency
   ${BARE}, 10 429 x, 10 has concurrency=2 hasHiddenLimit=false
-a refusal with an exhausted quota and no reset reduces the number of requests in flight, but not below one
+a refusal with an exhausted quota and no reset reduces the concurrency, but not below one
   ${BARE}, 1 take a, 2 429 a left=0 wait=1000, 2 has hasHiddenLimit=true, 1002 take b, 1003 bare b, 1004 is plain
 the success of a probe does not end a block that a late refusal extended
   ${REFUSED}, 1100 is probe, 1100 take probe, 1200 429 late wait=60000, 1300 ok probe, 61199 is blocked 61200, 61200 is probe
@@ -86,13 +86,13 @@ one probe is sent after a block, and its success opens the window
 before the first response, one probe is in flight, and after it as many requests as the quota allows
   0 take a, 0 is pending, 10 ok a left=5, 10 grants 5, 20 is pending, 30 ok n10-0 n10-1 n10-2 n10-3 left=1,
   30 ok n10-4 left=0, 40 is window 61000
-a probe without a response delays other requests for 5 s, and counts until the response to a later request shows the remaining quota
+a probe without a response delays requests for 5 s, and counts until the response to a later request
   0 take a, 5000 is pending, 5001 is probe, 5001 take b, 10001 is pending, 10001 ok b left=5, 10002 grants 5
-a response to a later request that reports another limit replaces the window, even one with an earlier reset
+the response to a later request replaces the window if it reports another limit, even with an earlier reset
   ${OPEN} limit=1e9 left=1e9, 30 take next, 40 ok next left=58 reset=10000, 40 has window.limit=60 window.remaining=58
 an exhausted window without a reset causes no wait
   ${OPEN} left=0 reset=none, 10 is plain
-resets that differ by less than two seconds are those of one window
+resets that differ by less than two seconds belong to one window
   ${OPEN} left=6, 1 take a b, 10 ok a left=5, 11 ok b left=9 reset=61500, 12 grants 5
 late responses can only reduce the remaining quota of a window and postpone its reset
   ${OPEN} left=6, 1 take a b, 10 ok b left=5 reset=61000, 11 take c, 12 ok a left=3 reset=61500, 13 ok c left=4,
@@ -111,7 +111,7 @@ a successful probe without headers after the end of a window drops the window
   ${OPEN}, 61001 take a, 61100 bare a, 61100 has window=none
 a failed probe without headers after the end of a window keeps the window
   ${OPEN}, 61001 take a, 61100 bare a status=502, 61100 has window.limit=60
-a request without a response counts against the window until the response to a later request reports the remaining quota
+a request without a response counts against the window until the response to a later request shows the quota
   ${OPEN} left=3, 1 take a b c, 5 lost a b, 5 unsent c, 10 grants 1, 20 ok n10-0 left=2, 30 grants 2, 30 has lost.length=0
 a request waits for a response that may show that a lost request did not count
   ${OPEN} left=3, 1 take a b c, 2 lost a, 3 ok b left=1, 4 is pending, 5 lost c, 6 is window 61000
@@ -121,7 +121,7 @@ a response does not show whether requests have counted that were lost when its r
   ${OPEN} left=4, 1 take a b, 5 lost a, 5 take c, 5 ok c left=3, 5 lost b, 6 has lost.length=2
 an overdue request that a later response includes does not count again after its timeout
   ${OPEN} left=3, 1 take slow early, 6000 take a, 6010 ok a left=1, 6020 ok early left=2, 30000 lost slow, 30010 grants 1
-after 5 s, a request in flight counts as a request without a response
+after 5 s, a request in flight delays no other request but still counts against the window
   ${OPEN} left=1 limit=2, 1 take a, 5001 is pending, 5002 is window 61000,
   ${2 + LEASE} unsent x, ${2 + LEASE} is window 61000
 a window ends one second after its reset, and then one probe is sent and opens the next window
@@ -142,22 +142,22 @@ after a block, no other probe follows a probe that got a server error with heade
 a server error does not reset the count of consecutive refusals
   ${BARE}, 1 take a, 2 429 a ${SILENT}, 1002 take b, 1003 bare b status=502, 1004 take c, 1005 429 c ${SILENT},
   1005 has block.refusals=2
-server errors do not raise the number of requests in flight
+server errors do not raise the concurrency
   ${BARE}, 1 take a b, 2 bare a b status=502, 3 take c d, 4 bare c d status=502, 5 grants 2
 a window of an hour is not remembered as the daily window
   ${OPEN} reset=3600000, 0 has daily=none
 \`quota --clear\` removes blocks and windows and keeps requests in flight
   0 take a, 0 429 a, 5000 take b, 5001 forget, 5002 is pending, 5002 has block=none needsProbe=true
-a backoff is the reason of a block that is longer than the stated wait
+the reason of a block is the backoff if the backoff is longer than the stated wait
   0 take a, 0 429 a wait=500, 0 is blocked 1000, 0 has block.reason=backoff, 1000 take b, 1000 429 b wait=2000,
   1000 is blocked 3000, 1000 has block.reason=retry_after
 a record from the past has the time of the record before it
   0 take a, 100 ok a, 50 take b, 50 has time=${START + 100}
-a ticket whose record a server has twice is one ticket
+a ticket whose record a server has twice counts as one ticket
   ${OPEN}, 1 take a, 2 take a, 2 has tickets.length=1
 a ticket allows its request for 5 s, except during a block
   ${REFUSED}, 1099 withdraws late, 1100 allows late, 1100 withdraws early, 5001 allows late, 5002 withdraws late
-a ticket no longer allows its request once a response shows that the window is exhausted
+a ticket does not allow its request from a response with an exhausted quota until the end of the window
   ${OPEN} left=5, 59500 take a b, 59510 ok a left=0, 59520 withdraws b, 60999 withdraws b, 61000 allows b,
   61001 unsent b, 61001 take probe, 61001 allows probe
 `;
@@ -176,10 +176,10 @@ test(`at most ${RULES.lostKept} requests without a response are remembered`, () 
   expect(state.lost).toHaveLength(RULES.lostKept);
 });
 
-test('after a clock was set back by an hour, the rest of a block is kept once and all else is learned again', () => {
+test('after a clock was set back by an hour, the rest of a block is kept and everything else is learned again', () => {
   const late = 3_600_000;
   const state = play(`${late} take a, ${late} ok a reset=3700000, ${late} take b, ${late} 429 b wait=30000`);
-  // A time server may correct a clock by as much.
+  // A time server may correct a clock by this much.
   reduce(state, { kind: 'clock', at: START + late - RULES.clockStepMs });
   expect(state.window).toBeDefined();
   reduce(state, { kind: 'clock', at: START });
@@ -188,7 +188,7 @@ test('after a clock was set back by an hour, the rest of a block is kept once an
   play('29999 is blocked 30000, 30000 is probe', state);
 });
 
-// Plays rounds in which every granted request succeeds, and returns how many were granted in each.
+// Plays rounds in which every granted request succeeds, and returns the number of grants in each.
 function rounds(state: KeyState, count: number, from = 10): number[] {
   return Array.from({ length: count }, (_, round) => {
     const at = from + 10 * round;
@@ -202,7 +202,7 @@ test('without headers, the concurrency starts at one and grows by one request pe
   expect(rounds(play(BARE), 5)).toEqual([2, 2, 3, 4, 5]);
 });
 
-test('an unexplained refusal halves the concurrency, which then grows by an eighth per round', () => {
+test('an unexplained refusal halves the concurrency, which then grows by an eighth of a request per round', () => {
   const state = play(BARE);
   rounds(state, 8);
   play('200 grants 8, 205 429 n200-0 wait=1000', state);
@@ -218,7 +218,7 @@ test('a refusal that an open window does not explain halves the concurrency', ()
   play('1030 grants 4', state);
 });
 
-test('a refusal that the window explains does not change the concurrency', () => {
+test('a refusal that an exhausted window explains does not change the concurrency', () => {
   const state = play(BARE);
   rounds(state, 4);
   const { concurrency } = state;

@@ -1,11 +1,11 @@
-// The rate limit as programs read it.
+// The quota, derived from the state of a ledger.
 import { expect, test } from 'vitest';
 import { quotaOf } from '../../src/rate-limit/quota.ts';
 import { play, START } from '../support/records.ts';
 
 const HOUR = 3_600_000;
 
-test('the quota after a response shows limit, remaining requests and reset, and no wait', () => {
+test('the quota after a response shows the limit, the remaining requests and the reset, and no wait', () => {
   const quota = quotaOf(play('0 take a, 0 ok a'), START + 10);
   expect(quota).toMatchObject({ limit: 60, remaining: 59, resetAt: START + 60_000, resetPassed: false });
   expect(quota).toMatchObject({ blocked: null, nextRequestAt: null, inFlight: 0 });
@@ -17,7 +17,7 @@ test('the quota after a 429 that states a wait shows the block and its reason', 
   expect(quota).toMatchObject({ blocked, nextRequestAt: START + 5000 });
 });
 
-test('the window is shown after a wait that no header stated, but not during it', () => {
+test('the quota hides the window during a backoff and shows the window afterwards', () => {
   const silent = 'wait=none from=backoff';
   const late = `1 take b, 2 429 b limit=60 left=59 reset=60000 ${silent}`;
   const state = play(`0 take a, 0 ok a, ${late}, 2000 take c, 2010 429 c ${silent}`);
@@ -36,7 +36,7 @@ test('after a reset, the remaining quota is unknown', () => {
   expect(passed).toMatchObject({ limit: 60, remaining: null, resetAt: START + 60_000, resetPassed: true });
 });
 
-test('the daily window is shown next to the minute window, or alone if no other window is known', () => {
+test('the quota shows the daily window next to the minute window, or alone if no other window is known', () => {
   const day = [500, 499].map((left) => `0 take a, 0 ok a limit=1000 left=${left} reset=${9 * HOUR}`).join(', ');
   expect(quotaOf(play(day), START + 1)).toMatchObject({ limit: 1000, dailyLimit: null });
   const state = { ...play(day), window: play('0 take a, 0 ok a').window };

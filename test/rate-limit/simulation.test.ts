@@ -20,7 +20,7 @@ const SHAPES = [
 ] as const;
 
 test.each(SHAPES)(
-  'a %s limiter refuses none of %i processes with %i workers, and they are nearly as fast as it permits (reset: %s, clock %i ms off)',
+  'with the limiter "%s", %i processes get no 429 in near-minimum time (workers: %i, reset: %s, skew: %i ms)',
   async (mode, processes, workers, reset, skewMs) => {
     const load = { processes, workers, requests: 300 };
     const outcome = await simulate({ ...minute, ...load, mode, reset, skewMs, startsAt: START });
@@ -37,7 +37,7 @@ const MOMENTS: Readonly<Record<string, NonNullable<Simulation['failsAt']>>> = {
   'before the first response': (request) => request === 1,
   'after a 429': (_request, last) => last?.allowed === false,
   'in an open window': (_request, last) => last?.headers['x-ratelimit-remaining'] === '5',
-  'in the last request of a window': (_request, last) => last?.headers['x-ratelimit-remaining'] === '1',
+  'during the last request of a window': (_request, last) => last?.headers['x-ratelimit-remaining'] === '1',
 };
 const BRIEF = {
   mode: 'fixed',
@@ -55,7 +55,7 @@ const FAILURES = Object.entries(MOMENTS).flatMap(([moment, failsAt]) => [
 ]);
 
 test.each(FAILURES)(
-  'if two of six processes on two machines fail %s (killed: the %s; stopped: the other), the rest take at most 6 s longer',
+  'if two of six processes fail %s (killed: "%s", stopped: the other), the rest take at most 6 s longer',
   async (moment, killed, failsAt) => {
     const describes = moment === 'after a 429' ? 'nothing' : 'limit';
     const without = await simulate({ ...BRIEF, describes });
@@ -68,7 +68,7 @@ test.each(FAILURES)(
 
 const endsAt = Date.parse('2026-11-22T00:00:00Z');
 
-test('a daily limit that is reached and that headers report causes no 429, and further requests fail with the time to retry', async () => {
+test('an exhausted daily limit that headers report causes no 429, and further requests fail with the retry time', async () => {
   const limits = { ...minute, daily: { limit: 100, endsAt }, mode: 'fixed', reports: 'tightest' } as const;
   const outcome = await simulate({ ...limits, processes: 8, workers: 1, requests: 130, maxWaitMs: 120_000 });
   expect(outcome).toMatchObject({ sent: 100, refused: 0, answered: 100 });
@@ -83,7 +83,7 @@ test.each([
   [20, 2000, 32, 1.5],
   [60, 60_000, 64, 1.5],
 ])(
-  'with headers that alternate between the daily limit and %i per %i ms, %i workers take at most %f times the minimum time',
+  'if headers alternate between the daily limit and %i per %i ms, %i workers take at most %f times the minimum',
   async (limit, windowMs, workers, atMost) => {
     const run = { limit, windowMs, mode: 'fixed', reports: 'share', daily: { limit: 1000, endsAt }, workers } as const;
     const outcome = await simulate({ ...run, processes: 1, requests: 5 * limit, latencyMs: [3, 40] });
@@ -135,7 +135,7 @@ test.each(Object.keys(REFUSING))(
   },
 );
 
-test('a limiter without headers that refills steadily refuses at most half of the requests, in at most twice the minimum time', async () => {
+test('a token bucket without headers refuses at most half of the requests, in at most twice the minimum time', async () => {
   const bucket = {
     mode: 'bucket',
     limit: 1,
@@ -150,7 +150,7 @@ test('a limiter without headers that refills steadily refuses at most half of th
   expect(outcome.makespan).toBeLessThanOrEqual(2 * (120 - 11) * 1000);
 });
 
-test('50 random services, some of which lose a sixth of the responses, reject no request', async () => {
+test('random services, some of which lose a sixth of the responses, send no 429, and each request gets a response', async () => {
   const service = fc.record({
     mode: fc.constantFrom('fixed' as const, 'anchored' as const, 'sliding' as const, 'bucket' as const),
     reset: fc.constantFrom('ceil' as const, 'floor' as const, 'ms' as const),

@@ -18,7 +18,7 @@ test.each([
   ['latency=', 'invalid duration "" for faults'],
   ['latency=soon', 'invalid duration "soon" for faults'],
   ['constructor', 'invalid value "constructor" for faults'],
-])('the fault "%s" is parsed or rejected: %j', (text, expected) => {
+])('parsing the fault "%s" results in %j', (text, expected) => {
   if (typeof expected === 'string') expect(() => parseFault(text, 'faults')).toThrow(expected);
   else expect(parseFault(text, 'faults')).toEqual(expected);
 });
@@ -32,7 +32,7 @@ test.each([
   ['reset', 0, ['ECONNRESET']],
   ['lost-response', 1, ['ECONNRESET']],
   ['truncate', 1, ['ECONNRESET']],
-] as const)('after a create with the fault %s, the list has %i categories', async (kind, created, outcome) => {
+] as const)('after a create with the fault "%s", the number of categories is %i', async (kind, created, outcome) => {
   const data = join(tempDir(), 'data');
   const { create } = await startTestSandbox({ faults: [kind], data });
   const received = create({ name: 'dog' }).then(
@@ -44,7 +44,7 @@ test.each([
   expect((await plain.list()).json).toHaveLength(created);
 });
 
-test('closing the sandbox ends a delayed response, which is not logged', async () => {
+test('closing a sandbox ends delayed responses without a log entry or a warning', async () => {
   const clock = new ManualClock();
   const logged: unknown[] = [];
   const log = (entry: unknown): void => void logged.push(entry);
@@ -58,14 +58,14 @@ test('closing the sandbox ends a delayed response, which is not logged', async (
   expect([new Set(await Promise.all(waiting)), logged]).toEqual([new Set(['closed']), []]);
 });
 
-test('the delays of several faults add up, and the first other fault applies', async () => {
+test('the delays of several latency faults add up, and the first fault of another kind applies', async () => {
   const clock = new FakeClock();
   const { list } = await startTestSandbox({ faults: ['latency=69s', 'latency', '503', '500'], clock });
   expect((await list()).status).toBe(503);
   expect(clock.slept).toEqual([70_000]);
 });
 
-test('a fault of 30 percent occurs in about 30 of 100 responses and one of 0 percent in none, and the same seed repeats it', async () => {
+test('a 30% fault occurs in about 30 of 100 responses, a 0% fault in none, and a seed reproduces the faults', async () => {
   const draw = (seed: number) => {
     const random = seededRandom(seed);
     return Array.from({ length: 100 }, () => drawFaultPlan([parseFault('503:30', 'faults')], random).fault);

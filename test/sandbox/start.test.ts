@@ -15,7 +15,7 @@ async function start(options?: SandboxOptions) {
   return { ...sandbox, ...client.categories };
 }
 
-test('sandboxes in memory share nothing, and data in a file is kept', async () => {
+test('sandboxes in memory share no data, and a sandbox with a data file keeps its data', async () => {
   const file = join(tempDir(), 'pets');
   const listedAfterCreate = async (data?: string): Promise<number> => {
     const { create, list, close } = await start({ data });
@@ -28,7 +28,7 @@ test('sandboxes in memory share nothing, and data in a file is kept', async () =
   expect([await listedAfterCreate(file), await listedAfterCreate(file)]).toEqual([1, 2]);
 });
 
-test('the options of a sandbox apply: keys, limits, plan, faults with their seed, Retry-After', async () => {
+test('the options keys, limits, plan, faults and retryAfter of startSandbox take effect', async () => {
   const get = async (url: string, key: string): Promise<unknown[]> => {
     const { status, headers } = await fetch(`${url}/categories`, { headers: { authorization: `Bearer ${key}` } });
     return [status, headers.get('x-ratelimit-limit'), headers.get('retry-after')];
@@ -61,14 +61,14 @@ test.each([
   await expect(startSandbox(options as SandboxOptions)).rejects.toMatchObject(error);
 });
 
-test('a sandbox accepts the largest port and every seed, which is random by default, and counts a repeated key once', () => {
+test('a sandbox accepts port 65535 and any 32-bit seed, chooses a random seed by default, and ignores repeated keys', () => {
   const largest = readSettings({ port: 65_535, seed: 2 ** 32 - 1, keys: ['a', 'a', 'b'] }, String);
   expect(largest).toMatchObject({ port: 65_535, seed: 2 ** 32 - 1, keys: ['a', 'b'] });
   expect(readSettings({ seed: 0 }, String).seed).toBe(0);
   expect(readSettings({}, String).seed).not.toBe(readSettings({}, String).seed);
 });
 
-test('startSandbox on a busy port is a usage error, and with an unusable data file a storage error that frees the port', async () => {
+test('startSandbox rejects a busy port as a usage error, and frees its own port after a storage error', async () => {
   const { url, close } = await start();
   const port = Number(new URL(url).port);
   const busy = { kind: 'usage', message: `port ${port} is in use`, hint: 'use port 0 to choose a free port' };

@@ -36,7 +36,7 @@ async function startShared(dataFile: string) {
 const listOf = (store: Store): { id: number; name: string }[] => JSON.parse(store.list());
 
 test.each([...['b', 'b.log', 'b.1.log', 'b.12.log'].map((name) => [name, 'b.1.log']), ['.log', 'sandbox.1.log']])(
-  'the data of a sandbox with --data %s is saved in %s, if its directory exists',
+  'with `--data %s`, a sandbox saves its data in %s, and fails if the directory does not exist',
   (name, file) => {
     const dir = tempDir();
     new Store(join(dir, name)).close();
@@ -45,7 +45,7 @@ test.each([...['b', 'b.log', 'b.1.log', 'b.12.log'].map((name) => [name, 'b.1.lo
   },
 );
 
-test('a rotation keeps every id, every character, the windows and the next id, of which --reset keeps only the next id', () => {
+test('a rotation keeps all categories, the windows and the next id, and a reset keeps only the next id', () => {
   const paths = join(tempDir(), 'data');
   const store = new Store(paths, { rotateAtBytes: 300 });
   const other = new Store(paths, { rotateAtBytes: 300 });
@@ -66,7 +66,7 @@ test('a rotation keeps every id, every character, the windows and the next id, o
 
 const unknown = ['later', '{"later":{}}', '{"create":null}', '{"request":7}', 'null'];
 test.each(['~\n0 x .\n', ...unknown.map((record) => `~\n0 ${withChecksum(record)} .\n`), 'a diary\n'])(
-  'a damaged record in the data causes exit code 9, even with --reset: %j',
+  'a sandbox with the damaged data %j exits with code 9, even with `--reset`',
   async (content) => {
     const dir = tempDir();
     const file = join(dir, 'data.1.log');
@@ -81,7 +81,7 @@ test.each(['~\n0 x .\n', ...unknown.map((record) => `~\n0 ${withChecksum(record)
   },
 );
 
-test('data that is damaged while a sandbox runs is an error from then on, even after a rotation', () => {
+test('data that is damaged while a sandbox runs causes a storage error from then on, even after a rotation', () => {
   const file = dataFileWith({ create: { name: 'dog' } });
   const store = new Store(file, { rotateAtBytes: 10 });
   expect(listOf(store)).toEqual([{ id: 1, name: 'dog' }]);

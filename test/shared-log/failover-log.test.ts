@@ -1,4 +1,4 @@
-// A log with several places, in which a server, a file and memory fail and recover when a test says so.
+// A log with several places: a server, a file and memory, which the tests make fail and recover.
 import { expect, test } from 'vitest';
 import type { Place } from '../../src/shared-log/failover-log.ts';
 import { FailoverLog } from '../../src/shared-log/failover-log.ts';
@@ -13,7 +13,7 @@ class FakePlace implements Place<string[]>, Log<string[]> {
   readonly mayRecover: boolean;
   readonly clockOffsetMs: number;
   readonly records: string[] = [];
-  /** What fails now: opening the log, or using it. */
+  /** The operation that fails: opening the log, or using it. */
   fails: 'open' | 'use' | undefined;
   opened = 0;
   closed = 0;
@@ -70,7 +70,7 @@ function open(...places: FakePlace[]) {
 
 const threePlaces = () => [new FakePlace('server', 500), new FakePlace('file'), new FakePlace('memory')] as const;
 
-test('a record that a server does not take gets the time of the log that takes it, and the owner learns of the switch', async () => {
+test('a record that fails on a server is written to the next place by its clock, and `onSwitch` is called once', async () => {
   const [server, file, memory] = threePlaces();
   const { log, write, warnings, switches } = open(server, file, memory);
   await write('a');
@@ -80,7 +80,7 @@ test('a record that a server does not take gets the time of the log that takes i
   expect([warnings, switches, memory.opened]).toEqual([['server failed'], [[['a 1500'], 1500]], 0]);
 });
 
-test('a place that cannot be opened is skipped immediately, with one warning and without calling onSwitch', async () => {
+test('a place that cannot be opened is skipped immediately, with one warning and without calling `onSwitch`', async () => {
   const [, file, memory] = threePlaces();
   file.fails = 'open';
   const { write, warnings, switches } = open(file, memory);
@@ -88,7 +88,7 @@ test('a place that cannot be opened is skipped immediately, with one warning and
   expect([memory.records, warnings, switches]).toEqual([['a 1000'], ['file failed'], []]);
 });
 
-test('a server is tried again once a second, and used again when it accepts a record; `close` closes all open logs', async () => {
+test('a server is retried once a second and used again when it accepts a record, and `close` closes all open logs', async () => {
   const [server, file, memory] = threePlaces();
   const { log, clock, write, warnings } = open(server, file, memory);
   server.fails = 'use';

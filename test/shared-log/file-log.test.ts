@@ -40,7 +40,7 @@ const withList = (list: (path: string) => string[]): LogFs => ({ ...fs, readdirS
 const segmentIn = (dir: string): number => Number(/\.(\d+)\.log/.exec(fs.readdirSync(dir).join())?.[1]);
 const numbered = (count: number): string[] => Array.from({ length: count }, (_, i) => `r${i}`);
 
-test('append returns the result of its own record even if it reads other records with it, and a reopened log has the same state', () => {
+test('an append returns the result of its own record even if the log reads another record at the same time', () => {
   const dir = tempDir();
   const other = open(dir);
   const racing = open(dir, 1e9, {
@@ -70,7 +70,7 @@ test.each([4, 1])('a short write (missing bytes: %i) is an error, and every proc
   expect(open(dir).refresh()).toEqual(['one', 'three']);
 });
 
-test('a record that is read in two parts, while it is written, counts', () => {
+test('a record that is read while it is being written counts once it is complete', () => {
   const dir = tempDir();
   const log = open(dir);
   for (const part of recordFrame('5f', 'one').split(/(?=one)/)) {
@@ -114,7 +114,7 @@ test.each([
   for (const each of [log, other, open(dir)]) expect(each.refresh()).toEqual(['one', 'two', 'three']);
 });
 
-test('a log whose directory was replaced during a rotation joins the new log in its place', () => {
+test('a process whose log directory was replaced during a rotation joins the new log', () => {
   const dir = join(tempDir(), 'logs');
   let replaced = false;
   const replacing = withWrite((text, pass) => {
@@ -131,7 +131,7 @@ test('a log whose directory was replaced during a rotation joins the new log in 
   for (const each of [log, open(dir)]) expect(each.refresh()).toEqual(['of another', 'new']);
 });
 
-test('a process that finds two later segments, the last of them empty, reads the state of the one between', () => {
+test('a process that finds two later segments, of which the last is empty, reads the state from the other one', () => {
   const dir = tempDir();
   const late = open(dir);
   sealed(dir, 'one');
@@ -206,7 +206,7 @@ function listingBefore(change: () => void): LogFs {
   });
 }
 
-test('a process that was stopped before it created a segment, while others rotated, continues with their state', () => {
+test('a process that was stopped before a rotation continues with the state of the processes that rotated the log', () => {
   const dir = tempDir();
   let isStopped = false;
   const stopping = listingBefore(() => {
@@ -243,7 +243,7 @@ test('a strict log whose first write was torn after one byte can be used', () =>
   for (const count of [1, 2]) expect(open(dir, 1e9, { strict: true }).append('one')).toBe(count);
 });
 
-test('a damaged record (500 mutations) is ignored, or is an error if the log is strict, and is never read as another record', () => {
+test('a damaged record is ignored, or is an error if the log is strict, and is never read as another record', () => {
   const dir = tempDir();
   const file = join(dir, 'led.1.log');
   const log = open(dir);
@@ -347,7 +347,7 @@ test.each<[string, (dir: string) => void]>([
       open(dir).close();
     },
   ],
-])('a log whose directory was %s joins the new log in its place', async (_how, change) => {
+])('a process whose log directory was %s joins the new log', async (_how, change) => {
   for (const strict of [false, true]) {
     const dir = join(tempDir(), 'logs');
     const clock = new ManualClock();

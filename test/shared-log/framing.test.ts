@@ -1,4 +1,4 @@
-// The lines of a log file: whatever is torn or damaged is never read as a record.
+// The lines of a log file: torn and damaged lines are never read as records.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
@@ -15,7 +15,7 @@ const meaning = (text: string) => text.split('\n').flatMap((line) => parseLine(l
 const record = fc.string().map((text) => text.replaceAll('\n', ' '));
 const ID = '5f0a1b2c3d4e1z';
 
-test('a frame is read as what was written: a record with its ID, a snapshot with its size, or a seal', () => {
+test('a record with its ID, a snapshot with its size, and a seal are read as they were written', () => {
   fc.assert(
     fc.property(record, fc.array(record), (one, records) => {
       const snapshot = snapshotFrame(records);
@@ -49,12 +49,12 @@ test.each([
   expect(meaning(text)).toEqual([{ is: 'damaged' }]);
 });
 
-test('every frame begins as a log file begins', () => {
+test('every frame begins with a valid start of a log file', () => {
   for (const frame of [recordFrame(ID, 'a'), snapshotFrame([]), SEAL_FRAME])
     expect(FILE_STARTS.some((start) => frame.startsWith(start))).toBe(true);
 });
 
-test('a checksum fits its own record only', () => {
+test('a checksum matches only its own record', () => {
   expect(withoutChecksum(withChecksum('ab cd'))).toBe('ab cd');
   const framed = withChecksum('ab cd');
   for (const text of ['', 'ab cd', ` ${framed}`, `${framed} `, framed.slice(0, -1)])

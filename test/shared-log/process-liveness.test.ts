@@ -21,24 +21,27 @@ test('the liveness of a process on another host, or of another boot or pid names
   }
 });
 
-test.runIf(process.platform === 'linux')('a process reads its identity once, and one file to look at another', () => {
-  let reads = 0;
-  const counted = <Result>(read: (path: string, encoding: 'latin1') => Result) => {
-    return (path: string): Result => {
-      reads++;
-      return read(path, 'latin1');
+test.runIf(process.platform === 'linux')(
+  'a process reads its own identity once, and one file for the liveness of another process',
+  () => {
+    let reads = 0;
+    const counted = <Result>(read: (path: string, encoding: 'latin1') => Result) => {
+      return (path: string): Result => {
+        reads++;
+        return read(path, 'latin1');
+      };
     };
-  };
-  const files = { readFileSync: counted(fs.readFileSync), readlinkSync: counted(fs.readlinkSync) };
-  const { self, livenessOf } = observeProcesses(files as unknown as typeof fs);
-  reads = 0;
-  for (let tickets = 0; tickets < 64; tickets++) expect(livenessOf(self, false)).toBe('alive');
-  expect(reads).toBe(0);
-  expect(livenessOf({ ...self, pid: process.ppid }, false)).toBe('dead');
-  expect(reads).toBe(1);
-});
+    const files = { readFileSync: counted(fs.readFileSync), readlinkSync: counted(fs.readlinkSync) };
+    const { self, livenessOf } = observeProcesses(files as unknown as typeof fs);
+    reads = 0;
+    for (let tickets = 0; tickets < 64; tickets++) expect(livenessOf(self, false)).toBe('alive');
+    expect(reads).toBe(0);
+    expect(livenessOf({ ...self, pid: process.ppid }, false)).toBe('dead');
+    expect(reads).toBe(1);
+  },
+);
 
-test('without a boot id, as on macOS and Windows, a process in a log on a server is unknown, because hosts may share a name', () => {
+test('without a boot id, the liveness of a process in a log on a server is unknown, because hosts may share a name', () => {
   const none = (): never => {
     throw new Error('ENOENT');
   };

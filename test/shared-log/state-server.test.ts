@@ -73,7 +73,7 @@ test.each([
   expect(error).toMatchObject({ kind, hint: expect.stringContaining(hint) });
 });
 
-test('a permission that is revoked after the first reply is an error of storage, since requests may have been sent', async () => {
+test('a permission that is revoked after the first reply is a storage error, because requests may have been sent', async () => {
   const replies = ['+OK', '-NOPERM'];
   const server = await scripted((_command, socket) => socket.write(`${replies.shift()}\r\n`));
   const state = client(server.port);
@@ -112,7 +112,7 @@ withServer(
   },
 );
 
-test('the error of a server without TLS has a hint about the URL', async () => {
+test('the error after a TLS handshake that times out has a hint about the URL', async () => {
   const server = await scripted(() => undefined);
   const error = await ping(client(server.port, { tls: true })).catch((thrown: StateServerError) => thrown);
   expect(error).toMatchObject({ message: 'the TLS handshake timed out' });
@@ -131,7 +131,7 @@ test.each([
   expect([error.message, error.hint?.(SETTINGS)]).toEqual([message, hint]);
 });
 
-test('closing the connection rejects a call without a reply immediately, and does not connect again', async () => {
+test('closing a connection immediately rejects a call without a reply, and a later call does not connect again', async () => {
   const server = await scripted((_command, socket) =>
     server.commands.length === 1 ? socket.write('+OK\r\n') : undefined,
   );

@@ -44,7 +44,7 @@ async function append(log: StreamLog<string[]>, record: string): Promise<readonl
 }
 
 withServer.each(SERVER_PROGRAMS)(
-  'eight writers on %s reduce one state, and one of them rotates the log',
+  'eight writers on %s derive the same state, and only one of them makes each rotation',
   async (program) => {
     await using server = await RedisServer.start({ program });
     const writers = Array.from({ length: 8 }, () => writer(stateServer(server), { rotateAt: 20 }));
@@ -66,20 +66,25 @@ withServer.each(SERVER_PROGRAMS)(
   },
 );
 
-withServer('the server keeps a log for its time after each record and each rotation, even a late one', async () => {
-  await using server = await RedisServer.start();
-  const [killed, log] = [writer(stateServer(server)), writer(stateServer(server), { rotateAt: 2 })];
-  for (const record of ['a', 'b']) await killed.append(record);
-  const keptMs = async (): Promise<number> => Number((await server.command('PTTL', KEY)).slice(1));
-  for (const record of ['first', 'second, which rotates the log']) {
-    await log.append(record);
-    expect(await keptMs()).toBeGreaterThan(50_000);
-    expect(await keptMs()).toBeLessThanOrEqual(60_000);
-  }
-  expect(await server.command('XRANGE', KEY, '-', '+')).toContain('["a","b","first","second, which rotates the log"]');
-});
+withServer(
+  'each record and each rotation, even a late one, renews the time to live of a log on the server',
+  async () => {
+    await using server = await RedisServer.start();
+    const [killed, log] = [writer(stateServer(server)), writer(stateServer(server), { rotateAt: 2 })];
+    for (const record of ['a', 'b']) await killed.append(record);
+    const keptMs = async (): Promise<number> => Number((await server.command('PTTL', KEY)).slice(1));
+    for (const record of ['first', 'second, which rotates the log']) {
+      await log.append(record);
+      expect(await keptMs()).toBeGreaterThan(50_000);
+      expect(await keptMs()).toBeLessThanOrEqual(60_000);
+    }
+    expect(await server.command('XRANGE', KEY, '-', '+')).toContain(
+      '["a","b","first","second, which rotates the log"]',
+    );
+  },
+);
 
-withServer('concurrent calls of one process reduce each record once', async () => {
+withServer('concurrent calls of one process apply each record once', async () => {
   await using server = await RedisServer.start();
   const log = writer(stateServer(server));
   await log.append('a');
@@ -87,7 +92,7 @@ withServer('concurrent calls of one process reduce each record once', async () =
   expect(log.cached()).toEqual(['a', 'b', 'c', 'd']);
 });
 
-withServer('a deleted log is restored by any process that knew it, and no state diverges', async () => {
+withServer('a deleted log is restored by any process that has read it, and no state diverges', async () => {
   await using server = await RedisServer.start();
   const writers = Array.from({ length: 6 }, () => writer(stateServer(server), { rotateAt: 15 }));
   for (let round = 0; round < 15; round++) {
@@ -101,7 +106,7 @@ withServer('a deleted log is restored by any process that knew it, and no state 
   expect(states[0]?.filter((record) => record.startsWith('14.')).length).toBe(6);
 });
 
-withServer('a reader whose last entry was replaced by another history starts again from the head', async () => {
+withServer('a reader whose last entry has other content on the server reads the log again from the start', async () => {
   await using server = await RedisServer.start();
   const other = writer(stateServer(server));
   const onReset = vi.fn<NonNullable<StreamOptions<string[]>['onReset']>>();
@@ -118,7 +123,7 @@ withServer('a reader whose last entry was replaced by another history starts aga
   expect(onReset.mock.calls).toEqual([[['a', 'b'], clock.at + log.clockOffsetMs]]);
 });
 
-withServer("records carry the server's time, and each reply shows how far its clock is ahead of ours", async () => {
+withServer("records have the server's time, and each reply shows the offset of the server's clock", async () => {
   await using server = await RedisServer.start();
   const apply = vi.fn<LogFormat<undefined>['apply']>();
   const clock = new ManualClock(Date.now() - 3_600_000);
@@ -159,7 +164,7 @@ test.each([
   ['stale', 30_000, 11_000],
   ['stale', 1500, 600],
 ])(
-  'a reply is %s within a limit of %i ms after the wall clock is set %i ms ahead or back',
+  'a reply is %s with a freshness limit of %i ms if the wall clock is set %i ms ahead or back',
   async (how, freshMs, ms) => {
     const clock = new ManualClock();
     const server = new ServerClock(clock);
@@ -176,7 +181,7 @@ test.each([
 );
 
 test.each(['before', 'during'])(
-  'a slow reply keeps the clock offset if the wall clock was set back %s the round trip',
+  'if the wall clock is set back %s a slow round trip, the clock offset changes by exactly that amount',
   async (when) => {
     const clock = new ManualClock();
     const server = new ServerClock(clock);
@@ -209,53 +214,62 @@ test.each([
   expect([clock.slept, server.commands.length <= 3]).toEqual([[], true]);
 });
 
-withServer('a server that responded before is retried for 5 s in each outage, and each is reported once', async () => {
-  await using server = await RedisServer.start();
-  const clock = new FakeClock();
-  const outages: string[] = [];
-  const log = writer(stateServer(server, clock, (text) => outages.push(text)));
-  for (const endsAt of [15_000, 30_000]) {
-    await log.append('a');
-    await clock.sleep(10_000);
-    await server.kill();
-    await expect(log.append('b')).rejects.toThrow('connection refused');
-    expect(clock.monotonic()).toBe(endsAt);
-    await server.start();
-  }
-  const outage = /^cannot use state server 127\.0\.0\.1:\d+ \(connection (?:closed|refused)\); retrying for up to 5s$/;
-  expect(outages).toEqual(Array(2).fill(expect.stringMatching(outage)));
-});
+withServer(
+  'a server that responded before is retried for 5 s in each outage, and each outage is reported once',
+  async () => {
+    await using server = await RedisServer.start();
+    const clock = new FakeClock();
+    const outages: string[] = [];
+    const log = writer(stateServer(server, clock, (text) => outages.push(text)));
+    for (const endsAt of [15_000, 30_000]) {
+      await log.append('a');
+      await clock.sleep(10_000);
+      await server.kill();
+      await expect(log.append('b')).rejects.toThrow('connection refused');
+      expect(clock.monotonic()).toBe(endsAt);
+      await server.start();
+    }
+    const outage =
+      /^cannot use state server 127\.0\.0\.1:\d+ \(connection (?:closed|refused)\); retrying for up to 5s$/;
+    expect(outages).toEqual(Array(2).fill(expect.stringMatching(outage)));
+  },
+);
 
-test.each<[string, object | RegExp]>([
+const parsed = (url: string) => parseStateUrl(url, undefined, { url: 'X', password: 'Y' });
+
+test.each<[string, object]>([
   ['redis://host', { host: 'host', port: 6379, tls: false, database: 0 }],
   ['rediss://user@host:6380/3', { host: 'host', port: 6380, tls: true, username: 'user', database: 3 }],
   ['valkeys://user:p%40ss@host/', { tls: true, username: 'user', password: 'p@ss' }],
   ['valkey://[::1]:7000', { host: '::1', port: 7000, tls: false }],
+  ['redis://h/9999', { database: 9999 }],
+])('the state server address %s is parsed', (url, expected) => {
+  expect(parsed(url)).toMatchObject(expected);
+});
+
+test.each([
   ['http://u:secret@host', /^X must be a redis:/],
   ['redis://u:secret@', /^X (?!.*secret)/],
   ['redis://u:secret@h/foo', /^invalid database number "foo" in X$/],
-  ['redis://h/9999', { database: 9999 }],
   ['redis://u:secret@h/10000', /^invalid database number "10000" in X$/],
   ['redis://u:6379/secret@h', /^X has an unescaped slash before the host$/],
   ['redis://u:secret@h/0?a=1', /^X (?!.*secret)/],
   ['redis://u:secret@h/0#a', /^X (?!.*secret)/],
   ['redis:///0', /^X has no host$/],
   ['redis://%zz:secret@h', /^X (?!.*secret)/],
-])('the state server address %s is parsed, or rejected without showing its password', (url, expected) => {
-  const parse = (): unknown => parseStateUrl(url, undefined, { url: 'X', password: 'Y' });
-  if (expected instanceof RegExp) expect(parse).toThrow(expected);
-  else expect(parse()).toMatchObject(expected);
+])('the state server address %s is rejected without showing a password', (url, message) => {
+  expect(() => parsed(url)).toThrow(message);
 });
 
-test('a password with a slash in the address of a state server has the hint to escape the slash', () => {
-  const parse = (): unknown => parseStateUrl('redis://u:6379/secret@h', undefined, { url: 'X', password: 'Y' });
-  expect(parse).toThrow(expect.objectContaining({ hint: 'write the slash as %2F' }));
+test('a password with a slash in the address of a state server causes the hint to escape the slash', () => {
+  const hint = 'write the slash as %2F';
+  expect(() => parsed('redis://u:6379/secret@h')).toThrow(expect.objectContaining({ hint }));
 });
 
 test.each([
   ['two', 'two'],
   ['', 'one'],
   [undefined, 'one'],
-])('the password %j overrides that of the URL unless it is empty', (password, used) => {
+])('the password %j overrides the password in a state server address only if it is not empty', (password, used) => {
   expect(parseStateUrl('redis://u:one@h', password, { url: 'X', password: 'Y' }).password).toBe(used);
 });
