@@ -53,14 +53,10 @@ export function createApi(client: Sender) {
        * `POST /categories`: the category as created.
        * @param beforeSend called just before the first byte is sent; may throw to prevent sending
        */
-      async create(
-        { name, description }: NewCategory,
-        beforeSend?: () => void,
-        cancel?: AbortSignal,
-      ): Promise<Category> {
+      async create({ name, description }: NewCategory, beforeSend?: () => void, stop?: AbortSignal): Promise<Category> {
         // Leave out all other fields: the service assigns the id.
         const body = JSON.stringify({ name, description });
-        const request: HttpRequest = { ...CREATE, body, beforeSend, cancel };
+        const request: HttpRequest = { ...CREATE, body, beforeSend, stop };
         const response = await client.send(request);
         const { status } = response;
         if (status !== 201 && status !== 200) throw responseError(request, response);

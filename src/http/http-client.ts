@@ -33,8 +33,6 @@ export class HttpClient {
   readonly #closed = new AbortController();
   /** Aborts creates and other unsafe requests: after the client's signal and the grace period. */
   readonly #grace = new AbortController();
-  /** One `stop` signal for each `cancel` signal: one for each request would take about 5% of the time of an import. */
-  readonly #stopSignals = new WeakMap<AbortSignal, AbortSignal>();
   #inFlight = 0;
   #successes = 0;
 
@@ -105,21 +103,9 @@ export class HttpClient {
 
   #callOf(request: HttpRequest): Call {
     const { limits, signal } = this.#options;
-    const own = withOwn(request, signal);
-    const stop = this.#stopSignal(request, own);
+    const stop = request.stop ?? withOwn(request, signal);
     const abort = request.isSafe ? stop : withOwn(request, this.#grace.signal);
     return { request, timeoutMs: request.timeoutMs ?? limits.timeoutMs, stop, abort };
-  }
-
-  #stopSignal({ signal, cancel }: HttpRequest, own: AbortSignal): AbortSignal {
-    if (!cancel) return own;
-    if (signal) return AbortSignal.any([own, cancel]);
-    const known = this.#stopSignals.get(cancel);
-    if (known) return known;
-    const stop = AbortSignal.any([own, cancel]);
-    setMaxListeners(0, stop);
-    this.#stopSignals.set(cancel, stop);
-    return stop;
   }
 
   async #pause(ms: number, result: HttpResponse | TransportError, stop: AbortSignal): Promise<void> {

@@ -14,8 +14,8 @@ export interface HttpRequest {
   readonly isSafe: boolean;
   /** Aborts this request and its waits, even a create that was sent. */
   readonly signal?: AbortSignal | undefined;
-  /** Ends the waits of this request; a request that was sent continues. */
-  readonly cancel?: AbortSignal | undefined;
+  /** Ends the waits of this request instead of the other signals, whose aborts it includes; a create that was sent continues. */
+  readonly stop?: AbortSignal | undefined;
   /** Overrides the client's timeout per attempt. */
   readonly timeoutMs?: number | undefined;
   /** True if the request is not retried, even after a 429. */

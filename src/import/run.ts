@@ -1,4 +1,5 @@
 // One run of an import (docs/import.md): list, send the missing names, look up the uncertain ones, and repeat.
+import { setMaxListeners } from 'node:events';
 import type { Category, NewCategory } from '../api/types.ts';
 import type { ImportProgress } from '../client-types.ts';
 import { PetstoreError, toPetstoreError } from '../errors.ts';
@@ -65,11 +66,15 @@ class Run implements RunResult {
   /** The owners of known categories that the latest list lacked. */
   #missing: FetchedList['missing'] = [];
   stop: Stop | undefined;
-  /** Aborted by a stop: rows that wait for the rate limit are not sent. */
   readonly #stopped = new AbortController();
+  /** Aborted by a stop or by the caller: rows that wait for the rate limit are not sent. */
+  readonly #waitSignal: AbortSignal;
 
   constructor(options: RunOptions) {
     this.#options = options;
+    this.#waitSignal = AbortSignal.any([options.signal, this.#stopped.signal]);
+    // Each row that waits listens to this signal, which is not a leak.
+    setMaxListeners(0, this.#waitSignal);
     this.results = new ImportResults(options.rows);
   }
 
@@ -146,7 +151,7 @@ class Run implements RunResult {
     const { lock, categories, timeoutMs } = this.#options;
     entry.sent++;
     try {
-      const category = await categories.create(entry.row, () => lock.assertHeld(), this.#stopped.signal);
+      const category = await categories.create(entry.row, () => lock.assertHeld(), this.#waitSignal);
       // A category that existed before, or that another response has named, proves nothing.
       if (this.#known.has(category)) return this.#doubt(entry, LOST_MS, 'the response has the id of another category');
       this.#assign(entry, category);

@@ -211,17 +211,17 @@ test('a request whose connection is being made when another process gets a 429 i
   expect(ledger.quota().inFlight).toBe(0);
 });
 
-test('a canceled request is not sent if it waits for the rate limit, and gets its response if it was already sent', async () => {
+test('a stopped request is not sent if it waits for the rate limit, and gets its response if it was already sent', async () => {
   const { sender, sentAt, clock, ledger } = scripted([
     { status: 200, headers: headers(1) },
     { status: 201, ms: 500, headers: headers(0) },
   ]);
   await sender.send(LIST);
-  const cancel = new AbortController();
-  const request = { ...CREATE, cancel: cancel.signal };
+  const stop = new AbortController();
+  const request = { ...CREATE, stop: stop.signal };
   const [sent, waiting] = [sender.send(request), expect(sender.send(request)).rejects.toBe(INTERRUPTED)];
   await clock.sleep(100);
-  cancel.abort(INTERRUPTED);
+  stop.abort(INTERRUPTED);
   await waiting;
   expect(clock.now()).toBeLessThan((sentAt[1] ?? 0) + 500);
   expect([(await sent).status, sentAt.length, ledger.quota().inFlight]).toEqual([201, 2, 0]);

@@ -1,5 +1,5 @@
 // `client.categories.import` with sandboxes in memory: rows, progress, errors with a document, aborts, concurrent imports.
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Client, ClientOptions, ImportOptions, ImportProgress, ImportRows, Wait } from '../../src/client.ts';
 import type { SandboxOptions } from '../../src/sandbox/start.ts';
 import { startSandbox } from '../../src/sandbox/start.ts';
@@ -169,6 +169,16 @@ test('an import omits its last list if the list would wait for the rate limit', 
   const { client } = await sandboxClient({ plan: undefined, limits: ['2/1m'] }, { onWait: () => abort.abort() });
   const { created } = await client.categories.import(rows(1), { signal: abort.signal });
   expect(created).toHaveLength(1);
+});
+
+test('many rows of an import that wait for the rate limit cause no warning from Node.js', async () => {
+  const warned = vi.fn();
+  process.on('warning', warned);
+  onTestFinished(() => void process.off('warning', warned));
+  const abort = new AbortController();
+  const { client } = await sandboxClient({ plan: undefined, limits: ['2/1m'] }, { onWait: () => abort.abort() });
+  await errorOf(client.categories.import(rows(20), { signal: abort.signal, concurrency: 20 }));
+  expect(warned).not.toHaveBeenCalled();
 });
 
 test('an import fails and sends nothing if the state server is unavailable, even with a state directory', async () => {

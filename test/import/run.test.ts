@@ -253,8 +253,8 @@ test.each<[string, number, Script, number, PetstoreError?]>([
   // The wait of a row ends in virtual time, after the first row's response.
   const it = importOf(named('Dog', 'Cat', 'Cow'), { ...script, draw: (ms) => ms });
   const { api } = it.service.client();
-  const create: typeof api.create = async (row, beforeSend, cancel) => {
-    if (row.name !== 'Dog') await it.clock.sleep(60_000, cancel);
+  const create: typeof api.create = async (row, beforeSend, stop) => {
+    if (row.name !== 'Dog') await it.clock.sleep(60_000, stop);
     else if (lost) throw lost;
     return api.create(row, beforeSend);
   };
@@ -281,8 +281,8 @@ test('a row that was not sent counts as existing if another client creates it', 
     if (it.service.lists === 1) it.service.add({ name: 'Cow' });
   };
   const { api } = it.service.client();
-  const create: typeof api.create = async (row, beforeSend, cancel) => {
-    if (row.name === 'Cow') await it.clock.sleep(60_000, cancel);
+  const create: typeof api.create = async (row, beforeSend, stop) => {
+    if (row.name === 'Cow') await it.clock.sleep(60_000, stop);
     return api.create(row, beforeSend);
   };
   const document = await documentOf(it, { concurrency: 3, categories: { ...api, create } });
