@@ -18,7 +18,6 @@ import {
 } from './settings/check-options.ts';
 import { checkBaseUrl, checkKey } from './settings/credential-rules.ts';
 import { stateDir } from './settings/paths.ts';
-import type { StateServer } from './shared-log/state-server.ts';
 import { parseStateUrl } from './shared-log/state-url.ts';
 import { Redactor } from './text/redact.ts';
 import { VERSION } from './version.ts';
@@ -49,7 +48,9 @@ export function createClient(options: ClientOptions): Client {
   const onWait = checkListener(given.onWait, 'onWait');
   const onWarning = checkListener(given.onWarning, 'onWarning');
   const warn = (text: string): void => onWarning(redactor.redact(text));
-  const stateServer = lazyStateServer(given, warn);
+  const connection =
+    given.stateUrl &&
+    parseStateUrl(given.stateUrl, given.statePassword, { url: 'stateUrl', password: 'statePassword' });
   const dir = stateDirOf(given.stateDir);
   const limits = {
     maxWaitMs: checkAtLeastZero(given.maxWaitMs ?? 120_000, 'maxWaitMs'),
@@ -61,7 +62,7 @@ export function createClient(options: ClientOptions): Client {
     limits,
     stateDir: dir,
     openMemory: () => sharedMemory({ baseUrl, key }),
-    stateServer: stateServer?.open,
+    stateServer: connection ? { connection, clock: systemClock, onOutage: warn } : undefined,
     onWarning: warn,
     onWait: (wait) => wait && onWait({ until: wait.until, reason: wait.reason }),
   });
@@ -70,7 +71,6 @@ export function createClient(options: ClientOptions): Client {
   const closeOnce = async (): Promise<void> => {
     await calls.close();
     await service.close();
-    stateServer?.close();
   };
   const close = (): Promise<void> => (closed ??= closeOnce());
   return {
@@ -95,7 +95,7 @@ export function createClient(options: ClientOptions): Client {
           const { importRows } = await import('./import/import-categories.ts');
           const document = await importRows(rows, given, {
             ...{ categories, target: baseUrl, clock: systemClock, signal, timeoutMs, warn },
-            ...{ stateDir: dir, openStateServer: stateServer?.open },
+            ...{ stateDir: dir, stateServer: await service.stateServer() },
             maxRetries: limits.maxRetries,
             hasQuota: () => service.quota().nextRequestAt === null,
             onPause: (pause) => pause && onWait(pause),
@@ -116,21 +116,6 @@ export function createClient(options: ClientOptions): Client {
     },
     close,
     [Symbol.asyncDispose]: close,
-  };
-}
-
-// The code for the state server is loaded at the first call.
-function lazyStateServer({ stateUrl, statePassword }: Partial<ClientOptions>, onOutage: (text: string) => void) {
-  if (!stateUrl) return undefined;
-  const connection = parseStateUrl(stateUrl, statePassword, { url: 'stateUrl', password: 'statePassword' });
-  let server: StateServer | undefined;
-  return {
-    async open(): Promise<StateServer> {
-      const { StateServer } = await import('./shared-log/state-server.ts');
-      server ??= new StateServer({ connection, clock: systemClock, onOutage });
-      return server;
-    },
-    close: () => server?.close(),
   };
 }
 

@@ -9,7 +9,7 @@ import type { MachineOptions } from './rate-limit/machine-ledger.ts';
 import { openMachineLedger } from './rate-limit/machine-ledger.ts';
 import type { Quota } from './rate-limit/quota.ts';
 import { quotaOf } from './rate-limit/quota.ts';
-import type { StateServer } from './shared-log/state-server.ts';
+import type { StateServer, StateServerOptions } from './shared-log/state-server.ts';
 
 interface Endpoint {
   readonly baseUrl: string;
@@ -21,8 +21,8 @@ export interface ServiceOptions extends MachineOptions, Omit<HttpClientOptions, 
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The version of this program, for `User-Agent`. */
   readonly version: string;
-  /** Opens the server of the ledger, which the caller closes after the service; without one, the ledger is on this machine. */
-  readonly stateServer?: (() => Promise<StateServer | undefined>) | undefined;
+  /** The server of the ledger; without one, the ledger is on this machine. */
+  readonly stateServer?: StateServerOptions | undefined;
   /** Opens the endpoint before the first request; `close` closes it. Default: the endpoint for the ledger's base URL and key. */
   readonly openEndpoint?: (() => Promise<Endpoint>) | undefined;
   /** Receives a line for each request and response. */
@@ -31,6 +31,7 @@ export interface ServiceOptions extends MachineOptions, Omit<HttpClientOptions, 
 
 export class Service {
   readonly #options: ServiceOptions;
+  #stateServer: StateServer | undefined;
   #ledger: Promise<Ledger> | undefined;
   #openedLedger: Ledger | undefined;
   #client: Promise<HttpClient> | undefined;
@@ -40,13 +41,21 @@ export class Service {
     this.#options = options;
   }
 
-  /** @throws PetstoreError `usage` for an invalid URL of the state server */
+  /** The server that shares state among machines, if there is one. */
+  async stateServer(): Promise<StateServer | undefined> {
+    const options = this.#options.stateServer;
+    if (!options) return undefined;
+    const { StateServer } = await import('./shared-log/state-server.ts');
+    this.#stateServer ??= new StateServer(options);
+    return this.#stateServer;
+  }
+
   ledger(): Promise<Ledger> {
     this.#ledger ??= this.#openLedger();
     return this.#ledger;
   }
 
-  /** @throws PetstoreError `usage` for an invalid URL of the state server or proxy, `storage` for an embedded sandbox */
+  /** @throws PetstoreError `usage` for an invalid URL of the proxy, `storage` for an embedded sandbox */
   httpClient(): Promise<HttpClient> {
     this.#client ??= this.#openClient();
     return this.#client;
@@ -68,11 +77,12 @@ export class Service {
   async close(): Promise<void> {
     const client = await this.#client?.catch(() => undefined);
     await (client ?? this.#openedLedger)?.close();
+    this.#stateServer?.close();
     await this.#endpoint?.close?.();
   }
 
   async #openLedger(): Promise<Ledger> {
-    const server = await this.#options.stateServer?.();
+    const server = await this.stateServer();
     if (server) {
       const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');
       this.#openedLedger = openSharedLedger(server, this.#options);

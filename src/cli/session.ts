@@ -4,6 +4,7 @@ import { PetstoreError, rephrase } from '../errors.ts';
 import type { RunningSandbox } from '../sandbox/server.ts';
 import type { Service } from '../service.ts';
 import { configDir, mkdirp, sandboxDataFile, stateDir, stateDirIfAny } from '../settings/paths.ts';
+import type { StateServerOptions } from '../shared-log/state-server.ts';
 import { escapeControls, terminalSafeJson } from '../text/escape.ts';
 import type { Context } from './context.ts';
 import type { Credentials } from './profiles/credentials.ts';
@@ -50,9 +51,9 @@ export class Session {
     return target;
   });
 
-  /** The server of PETSTORE_STATE_URL, if set (docs/fleet.md). */
-  readonly stateServer = lazy(async () => {
-    const { env, clock, redactor, cleanups } = this.context;
+  /** The server of PETSTORE_STATE_URL, if set (docs/fleet.md), which a service opens. */
+  readonly stateServer = lazy(async (): Promise<StateServerOptions | undefined> => {
+    const { env, clock, redactor } = this.context;
     const url = env['PETSTORE_STATE_URL'];
     if (!url) return undefined;
     const { parseStateUrl } = await import('../shared-log/state-url.ts');
@@ -61,10 +62,7 @@ export class Session {
       password: 'PETSTORE_STATE_PASSWORD',
     });
     if (connection.password !== undefined) redactor.add(connection.password);
-    const { StateServer } = await import('../shared-log/state-server.ts');
-    const server = new StateServer({ connection, clock, onOutage: (text) => void this.notice(text) });
-    cleanups.push(async () => server.close());
-    return server;
+    return { connection, clock, onOutage: (text) => void this.notice(text) };
   });
 
   readonly service = lazy(async () => this.connect(await this.target()));
@@ -80,12 +78,10 @@ export class Session {
     const { baseUrl, key, keySource } = credentials;
     redactor.add(key);
     const isSandbox = keySource === 'sandbox';
-    // Open the state server first, so that it is closed after the service.
-    const server = isSandbox ? undefined : await this.stateServer();
     const service = new Service({
       ...{ baseUrl, key, env, version, clock, signal },
       stateDir: stateDirIfAny(context),
-      stateServer: async () => server,
+      stateServer: isSandbox ? undefined : await this.stateServer(),
       limits: { maxWaitMs: options.maxWait, maxRetries: options.maxRetries, timeoutMs: options.timeout },
       openEndpoint: async () => {
         await limitCompilation(context);

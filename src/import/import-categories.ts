@@ -68,7 +68,7 @@ export function pauseOf({ clock, signal, onPause }: Pick<ImportOptions, 'clock' 
 interface ClientContext extends Omit<ImportOptions, 'rows' | 'lockPlace' | 'concurrency' | 'onProgress' | 'onBusy'> {
   /** Null keeps the lock in memory; undefined if there is no home directory. */
   readonly stateDir: string | null | undefined;
-  readonly openStateServer: (() => Promise<StateServer>) | undefined;
+  readonly stateServer: StateServer | undefined;
   readonly warn: (text: string) => void;
 }
 
@@ -86,7 +86,7 @@ export async function importRows(
     onProgress: checkListener(onProgress, 'onProgress'),
   };
   const rows = await readRows(given, context.signal);
-  const lockPlace = (await context.openStateServer?.()) ?? context.stateDir;
+  const lockPlace = context.stateServer ?? context.stateDir;
   if (lockPlace === undefined)
     throw new PetstoreError('storage', 'cannot determine the home directory', { hint: 'set stateDir' });
   return importCategories({

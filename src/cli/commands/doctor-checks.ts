@@ -104,9 +104,11 @@ export function checkDirectory({ context }: Pick<Session, 'context'>, dir: strin
 
 /** @throws PetstoreError `usage` or `storage` if the server cannot be used */
 async function checkStateServer(session: Session): Promise<CheckResult> {
-  const server = await session.stateServer();
-  if (!server) return skipped('not configured');
-  const policy = await checkServer(server, session.context.clock);
+  const options = await session.stateServer();
+  if (!options) return skipped('not configured');
+  const { StateServer } = await import('../../shared-log/state-server.ts');
+  const server = new StateServer(options);
+  const policy = await checkServer(server, session.context.clock).finally(() => server.close());
   const detail = `${server.name} responded${server.tls ? '' : ' without TLS'}`;
   if (policy === undefined) return ok(detail);
   return warning(`${detail}; it may evict the quota (${policy})`, 'set `maxmemory-policy noeviction` on the server');

@@ -48,10 +48,10 @@ export const importAction: Action<ImportOptions, ImportData> = {
 async function create(session: Session, rows: readonly NewCategory[], concurrency: number): Promise<Done> {
   const { context, progress, options } = session;
   const { clock, signal } = context;
-  const { baseUrl, keySource } = await session.target();
-  const server = keySource === 'sandbox' ? undefined : await session.stateServer();
-  const lockPlace = server ?? session.stateDir();
-  const [{ categories }, ledger] = await Promise.all([session.api(), session.ledger()]);
+  const { baseUrl } = await session.target();
+  const service = await session.service();
+  const lockPlace = (await service.stateServer()) ?? session.stateDir();
+  const [{ categories }, ledger] = await Promise.all([service.api(), service.ledger()]);
   const line = progressLineFormatter(clock);
   try {
     const document = await importCategories({
