@@ -10,7 +10,7 @@ export const FAULTS = ['reset', 'closed', '502', '408', 'truncated'] as const;
 
 export interface LimitServerOptions extends LimiterOptions {
   readonly latencyMs: number;
-  /** How the first response to each name is lost after its category was created. */
+  /** The way in which the first response to each name is lost after its category was created. */
   readonly fault?: (typeof FAULTS)[number];
 }
 
@@ -20,7 +20,7 @@ export interface Seen {
   refused: number;
   /** Arrivals during the wait of a 429. */
   inside: number;
-  /** How often each name was created. */
+  /** The number of creates of each name. */
   readonly created: Map<string, number>;
   firstAt: number;
   lastAnsweredAt: number;

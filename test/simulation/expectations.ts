@@ -23,7 +23,7 @@ export class Expectations {
     this.#creates.set(name, 1 + (this.#creates.get(name) ?? 0));
   }
 
-  /** Allows any number of these names: the program reported an unknown outcome, or the lock was lost. */
+  /** Allows any number of categories with these names: the program reported an unknown outcome, or the lock was lost. */
   excuse(names: Iterable<string>): void {
     for (const name of names) this.#excused.add(name);
   }

@@ -33,7 +33,7 @@ const TABLE: readonly (readonly [cause: Cause, weight: number, ...draws: Draw[]]
   ['service', 4, [DELAYED, 'create', 3], [REFUSALS, 'create', 2], [DELAYED, 'create', 3]],
   // A late refusal that extends a wait while a probe is in flight.
   ['service', 4, ['slow-refusal', 'create', 2], ['refuse', 'create', 1], [DELAYED, 'create', 2]],
-  // More than any run retries.
+  // More faults than the attempts of any run.
   ['service', 3, [`${FAILURES} refuse refuse`, 'create create list any', [8, 48]]],
   ['process', 2, [ENDS, 'create create list any']],
   ['process', 4, [UNKNOWN_OUTCOMES, 'create', FEW], [ENDS, 'create list any']],

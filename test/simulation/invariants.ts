@@ -7,7 +7,7 @@ import type { Service, ServiceRequest, ServiceResponse } from './service.ts';
 import { KEY } from './service.ts';
 import type { StateServer } from './state-server.ts';
 
-/** How a command ended; `code` is undefined if it was killed. */
+/** The result of a command; `code` is undefined if the command was killed. */
 export interface Ended {
   readonly args: readonly string[];
   readonly code: number | undefined;
@@ -37,7 +37,7 @@ interface Row {
   lastAt: number;
 }
 
-/** How long a probe prevents other requests from being sent, without the time to connect. */
+/** The time for which a probe delays other requests, without the time to connect, in milliseconds. */
 const PROBE_MS = 4000;
 /** The kinds of error by exit code (docs/cli.md, exit codes). */
 const KINDS = 'internal usage auth rejected rate_limited network service unknown_outcome storage'.split(' ');
@@ -75,7 +75,7 @@ export class Invariants {
   readonly #waits: StatedWait[] = [];
   /** The last refusal, and the requests in flight that were sent by processes that knew about it. */
   #refusal: (StatedWait & { readonly probes: Map<number, Probe> }) | undefined;
-  /** The refusals that any process has received in a row, and in all; when the last was received, and the last success. */
+  /** The refusals that all processes have received in a row and in total, and the times of the last refusal and success. */
   #row = 0;
   #refusals = 0;
   #refusedAt = -1;

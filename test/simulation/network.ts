@@ -14,11 +14,11 @@ interface NetworkOptions {
   readonly invariants: Invariants;
   /** The time to connect, in milliseconds. */
   readonly connectMs: number;
-  /** How long before an attempt its ticket may have been recorded, in milliseconds: the way back from the state server. */
+  /** The longest time from the record of a ticket to its attempt, in milliseconds: the way back from the state server. */
   readonly ticketMs: number;
 }
 
-/** Faults that only the network knows; all others are faults of the service. */
+/** Faults of the network; all others are faults of the service. */
 const ON_THE_WAY = new Set('lost-response late-request slow slow-response silent truncated'.split(' '));
 /** The longest time that a request takes to reach the service, and its response to return, in milliseconds. */
 const TO_MS: Readonly<Record<string, number>> = { 'late-request': 1500, slow: 6500 };

@@ -154,7 +154,7 @@ export class Scheduler {
         if (!(ms >= 0)) return Promise.reject(new RangeError(`sleep(${ms})`));
         return new Promise((resolve, reject) => {
           if (signal?.aborted) return reject(signal.reason);
-          // A timer takes some time, however little is asked for.
+          // A timer takes some time, even for 0 ms.
           const cancel = this.after(Math.max(ms, 0.01), owner, () => {
             signal?.removeEventListener('abort', stop);
             resolve();

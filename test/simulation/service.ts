@@ -18,7 +18,7 @@ export interface Manners {
   readonly skewMs: number;
   readonly retryAfter: 'seconds' | 'date' | 'none';
   readonly headers: boolean;
-  /** How the end of a window is rounded to a second. */
+  /** The rounding of the end of a window to a second. */
   readonly rounds: 'up' | 'down';
 }
 
@@ -47,7 +47,7 @@ export interface ServiceResponse {
 
 type Quota = ReturnType<typeof newQuota>;
 
-/** @param confirmedAt when the last request that received a response was sent */
+/** @param confirmedAt the time at which the last request with a response was sent */
 function newQuota(windowEnds: number, used: number, confirmedAt: number) {
   return {
     ...{ windowEnds, used, confirmedAt },
@@ -74,7 +74,7 @@ export class Service {
   readonly #newsMs: number;
   #quota: Quota;
 
-  /** @param newsMs how long it takes until all machines know of a response */
+  /** @param newsMs the time until all machines know of a response, in milliseconds */
   constructor(scheduler: Scheduler, manners: Manners, newsMs: number) {
     this.#newsMs = newsMs;
     this.#scheduler = scheduler;

@@ -14,12 +14,12 @@ beforeAll(async () => {
   simulator = await loadSimulator(tempDir());
 });
 
-test('no invariant is violated in 34 short worlds, into which each kind of fault is injected', async () => {
+test('no invariant is violated in 34 short simulated worlds, in which every kind of fault is injected', async () => {
   const { found, commands, injected } = await simulator.runWorlds(SEEDS);
   expect(found).toEqual([]);
   expect(commands).toBeGreaterThan(200);
   expect(new Set(Object.keys(injected))).toEqual(KINDS);
-  // Ends only a hang: the time depends on the load of the machine.
+  // The timeout only ends a hang, because the time depends on the load of the machine.
 }, 900_000);
 
 test('a simulated world is reproducible from its seed', async () => {
@@ -28,7 +28,7 @@ test('a simulated world is reproducible from its seed', async () => {
   expect(second.trace).toEqual(first.trace);
 });
 
-test('the report of a planted violation shows the one fault that it needs and the preceding steps', async () => {
+test('the report of a violation names only the fault that causes it, and its trace ends with the violation', async () => {
   const { violations, faults, trace } = await simulator.runOne(2, [simulator.CREATED_TWICE]);
   expect(violations[0]?.what).toMatch(/exists \d+ times/);
   expect(faults).toMatchObject([{ kind: 'created-twice' }]);

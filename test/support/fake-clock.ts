@@ -25,7 +25,7 @@ export class FakeClock implements Clock {
     this.#draw = draw;
   }
 
-  // Bound, since callers may detach them.
+  // These methods are bound, because callers may detach them.
   readonly now = (): number => this.at;
   readonly monotonic = (): number => this.#elapsed;
   readonly random = (): number => this.#draw();

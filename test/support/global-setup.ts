@@ -14,7 +14,7 @@ declare module 'vitest' {
 }
 
 export function setup(project: TestProject): () => void {
-  // Windows has none of them.
+  // Windows has none of these programs.
   if (process.env['CI'] && process.platform !== 'win32' && MISSING.length > 0)
     throw new Error(`in CI, tests need ${missingPrograms()}`);
   // The temporary directory is a symbolic link on macOS and a short name (RUNNER~1) on Windows.

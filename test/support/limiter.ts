@@ -11,7 +11,7 @@ export interface LimiterOptions {
   readonly describes?: 'limit' | 'nothing';
   /** A second limit, which applies until `endsAt`. */
   readonly daily?: { readonly limit: number; readonly endsAt: number };
-  /** Which of two limits the headers report: nearest reset (default), fewest left, or smallest share left. */
+  /** The limit that the headers report: the one with the nearest reset (default), fewest left, or smallest share left. */
   readonly reports?: 'nearest' | 'tightest' | 'share';
   readonly reset?: 'ceil' | 'floor' | 'tenths' | 'ms';
   readonly retryAfter?: 'none';

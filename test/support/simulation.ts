@@ -36,7 +36,7 @@ export interface Simulation extends LimiterOptions {
   readonly machines?: number;
   /** Once it returns true for a request that is about to be sent, its process and the next one fail. */
   readonly failsAt?: (request: number, last: Verdict | undefined) => boolean;
-  /** Which of the two is killed (default: the next one); the other one is stopped, as by SIGSTOP. */
+  /** The process of the two that is killed (default: the next one); the other one is stopped, as by SIGSTOP. */
   readonly killed?: 'sender' | 'next';
 }
 
