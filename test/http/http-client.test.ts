@@ -12,7 +12,7 @@ import { tempDir } from '../support/temp-dir.ts';
 const LIST: HttpRequest = { method: 'GET', path: '/categories', isSafe: true };
 const CREATE: HttpRequest = { method: 'POST', path: '/categories', body: '{"name":"dog"}', isSafe: false };
 
-/** How an attempt ends: with a status, an error, or an error after the head of a response. */
+/** The end of an attempt: a status, an error, or an error after the head of a response. */
 interface Step {
   readonly status?: number;
   readonly fails?: TransportError;

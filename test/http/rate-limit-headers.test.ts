@@ -10,7 +10,7 @@ const at = (time: string): string => `Sat, 21 Nov 2026 ${time} GMT`;
 
 /** The longest wait in seconds; longer waits are capped at it. */
 const LONGEST = 32 * 86_400;
-/** Seconds from noon as a Unix timestamp. */
+/** Converts seconds from noon to a Unix timestamp. */
 const T = (fromNoon: number): string => String(1_795_262_400 + fromNoon);
 
 interface Given {

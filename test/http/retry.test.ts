@@ -23,7 +23,7 @@ function label({ result }: Attempt): string {
 }
 
 function rows(cases: readonly Attempt[], read: boolean, create: boolean) {
-  const retried = read ? `a read${create ? ' and a create are' : ' is'}` : 'neither a read nor a create is';
+  const retried = create ? 'a read and a create are' : read ? 'only a read is' : 'neither a read nor a create is';
   return cases.map((attempt) => [label(attempt), retried, attempt, read, create] as const);
 }
 const statuses = (...list: number[]): Attempt[] => list.map((status) => response(status));

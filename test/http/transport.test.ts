@@ -45,7 +45,7 @@ function timeoutAfterHead(): Attempt {
 
 const responding = (bytes: Buffer | string) => serve((socket) => socket.end(bytes));
 
-test('a request contains the documented headers', async () => {
+test('a GET and a POST have only the headers for HTTP, the API key, the user agent and JSON', async () => {
   const { url, requests } = await responding(response('200 OK', '[]', 'X-RateLimit-Limit: 60'));
   const { status, headers, body } = await send(url);
   expect([status, headers['x-ratelimit-limit'], Buffer.from(body).toString()]).toEqual([200, '60', '[]']);

@@ -1,4 +1,4 @@
-// A service that loses, delays and alters creates, in memory, and imports into it in virtual time.
+// A service in memory that loses, delays and alters creates, and imports into it in virtual time.
 import type { Api } from '../../src/api/categories.ts';
 import type { Category, NewCategory } from '../../src/api/types.ts';
 import { PetstoreError } from '../../src/errors.ts';
@@ -13,7 +13,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 
 /** The timeout of each create; only a create that hangs lasts that long. */
 const TIMEOUT_MS = 30_000;
-/** The longest time after a kill until the service processes a request of the killed process. */
+/** The longest time after a kill until the service processes a request of the killed process, in milliseconds. */
 const AFTER_KILL_MS = 9900;
 
 /** The errors of the client. */
@@ -80,7 +80,7 @@ export interface Item extends Category {
   readonly by: string;
 }
 
-/** How the service deviates from a normal one. */
+/** The deviations of the service from a normal one. */
 export interface Script {
   /** The fate of create number `at`, from 0. */
   fate?: (at: number, name: string) => Fate | undefined;

@@ -50,11 +50,17 @@ test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, R
     undefined,
     /^1,007 categories may .* "x" \(row 5\), and 1,002 more \(no reply\)\nrun .* to look up the categories again/,
   ],
-  ['a row may be a new category', 8, MAYBE, undefined, /; new in the list: "C" \(id 7\)\nif one of .* its spelling/],
+  [
+    'a new category may belong to an unknown row',
+    8,
+    MAYBE,
+    undefined,
+    /; new in the list: "C" \(id 7\)\nif one of .* its spelling/,
+  ],
   ['the key was rejected', 3, {}, stopped('auth'), /^why\nrun/],
   ['the service cannot be reached', 6, KNOWN, stopped('network'), /^why\nrun/],
   ['the service cannot be reached and a row is unknown', 8, {}, stopped('network'), /^1 category may/],
-  ['the rate limit needs a longer wait', 5, KNOWN, limited, /^why\ntry again in 5s$/],
+  ['the wait for the rate limit is too long', 5, KNOWN, limited, /^why\ntry again in 5s$/],
   ['the rate limit prevents a lookup', 8, {}, limited, /^1 category may or may not exist: "c" \(row 3\) \(why\)\nrun/],
   ['petstore has a bug', 1, {}, stopped('internal'), /^why\nrun the command again with --verbose/],
   ['the lock fails', 9, {}, stopped('storage'), /^why\nrun/],
@@ -62,7 +68,7 @@ test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, R
   ['SIGINT arrives', 130, {}, interrupted, /^interrupted\nrun `petstore .* 'my file.csv' -p staging` to resume$/],
   ['SIGTERM arrives', 143, {}, stopped('interrupted', { exitCode: 143 }), /^terminated\nrun .* to resume$/],
 ])(
-  'if %s, the exit code of an import is %i, and any error has the expected message and hint',
+  'if %s, the exit code of an import is %i, and any error has a message and a hint',
   (_what, code, document, stop, text) => {
     const error = ended(document, stop);
     expect(error ? exitCodeOf(error) : 0).toBe(code);

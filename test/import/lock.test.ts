@@ -23,7 +23,7 @@ const { signal } = new AbortController();
 const options: LockOptions = { signal, pause: async () => undefined };
 const process = { pid: 1, start: '', host: 'here' };
 
-/** A log on which runs follow one another. */
+/** A log that several runs lock in turn. */
 function shared() {
   const clock = new FakeClock();
   const log = new MemoryLog(lockFormat);
@@ -96,7 +96,7 @@ test('opening the lock of a new base URL removes locks unused for 48 hours, and 
   expect(() => old.assertHeld()).toThrow('the import lock was removed');
 });
 
-withServer('a lock on a state server expires 48 hours after its last record', async () => {
+withServer('a lock on a state server is kept for more than 47 hours after its last record', async () => {
   await using redis = await RedisServer.start();
   const { open } = onServer(redis);
   const lock = await open();
@@ -147,7 +147,7 @@ test('on a state server, a run may list immediately, but creates nothing until 4
   run.assertHeld();
 });
 
-test('a run takes back a lock that a server lost when it fell back to older records, and the next run waits', async () => {
+test('a run takes back a lock that a state server lost in a return to older records, and the next run waits', async () => {
   const { log, pause, confirmed, start, rollBack, clock } = onForgetfulServer();
   const earlier = await confirmed(1);
   await earlier.close();
@@ -199,7 +199,7 @@ test('a suspended run that was taken over cannot take the lock back from a later
   expect(await third.confirm(pause)).toBe(true);
 });
 
-test('a run takes its lock again if the server lost the lock before the run confirmed it', async () => {
+test('a run takes its lock again if the state server lost the lock before the run confirmed it', async () => {
   const { pause, start, rollBack } = onForgetfulServer();
   const run = start(1);
   await run.acquire({ signal, pause });

@@ -130,7 +130,7 @@ function unusable(): string {
 const BLOCKED = { granted: false, reason: 'blocked' };
 const refused = { waitMs: 600_000, waitFrom: 'retry_after', status: 429, refused: true } as const;
 
-withServer('the quota and the block include a response whose record is on its way to the server', async () => {
+withServer('the quota and the block include a response whose record is on its way to the state server', async () => {
   const machine = new Machine(30_000);
   machine.see(await machine.take(), 2);
   expect(machine.ledger.quota()).toMatchObject({ remaining: 2, inFlight: 0 });
@@ -223,22 +223,25 @@ withServer.each([
   ['that the server has not recorded', ['kill', 'first']],
   ['that the server has not recorded, and a second 429 with a shorter wait', ['kill', 'first', 'second']],
   ['that arrives after a ticket was granted alone', ['kill', 'ticket', 'first']],
-])('a machine whose server becomes unavailable continues alone, and waits after a 429 %s', async (_what, events) => {
-  const machine = await Machine.with(3);
-  const [first, second] = [await machine.take(), await machine.take()];
-  const perform: Record<string, () => unknown> = {
-    first: () => see429(machine, first),
-    second: () => see429(machine, second, { waitMs: 1000 }),
-    written: () => machine.ledger.refresh(),
-    kill: () => server.kill(),
-    ticket: async () => machine.ledger.release(await machine.outlasting(machine.take()), 'unsent'),
-  };
-  for (const event of events) await perform[event]?.();
-  expect(await machine.outlasting(machine.ledger.acquire(30_000))).toMatchObject(BLOCKED);
-  expect(machine.blockedMs).toBeGreaterThan(100_000);
-  expect(machine.ledger.quota()).toMatchObject({ blocked: { reason: 'retry_after' } });
-  expect([machine.outages.length, machine.warnings.length]).toEqual([1, 1]);
-});
+])(
+  'a machine whose state server becomes unavailable continues alone, and waits after a 429 %s',
+  async (_what, events) => {
+    const machine = await Machine.with(3);
+    const [first, second] = [await machine.take(), await machine.take()];
+    const perform: Record<string, () => unknown> = {
+      first: () => see429(machine, first),
+      second: () => see429(machine, second, { waitMs: 1000 }),
+      written: () => machine.ledger.refresh(),
+      kill: () => server.kill(),
+      ticket: async () => machine.ledger.release(await machine.outlasting(machine.take()), 'unsent'),
+    };
+    for (const event of events) await perform[event]?.();
+    expect(await machine.outlasting(machine.ledger.acquire(30_000))).toMatchObject(BLOCKED);
+    expect(machine.blockedMs).toBeGreaterThan(100_000);
+    expect(machine.ledger.quota()).toMatchObject({ blocked: { reason: 'retry_after' } });
+    expect([machine.outages.length, machine.warnings.length]).toEqual([1, 1]);
+  },
+);
 
 withServer('a machine whose clock is set back during an outage shares no wait longer than stated', async () => {
   const machine = new Machine();
@@ -268,7 +271,7 @@ withServer(
 );
 
 withServer.each(['before', 'after'])(
-  'a 429 to a request that was granted without the server is shared if it arrives %s the server is used again',
+  'a 429 to a request granted without the state server is shared if it arrives %s the server is used again',
   async (when) => {
     const [machine, other] = [new Machine(25_000), new Machine(-25_000)];
     await other.ledger.refresh();
@@ -287,7 +290,7 @@ withServer.each(['before', 'after'])(
 );
 
 withServer(
-  'after the server lost a block, a machine that knows the block shares it again for the rest of the wait',
+  'after the state server lost a block, a machine that knows the block shares it again for the rest of the wait',
   async () => {
     const [machine, other] = [new Machine(3_600_000), new Machine()];
     see429(machine, await machine.take());
@@ -300,27 +303,30 @@ withServer(
   },
 );
 
-withServer('a machine that can use neither the server nor its file continues in memory and keeps a block', async () => {
-  const machine = await Machine.with(3, 3_600_000, unusable());
-  const [first, second] = [await machine.take(), await machine.take()];
-  see429(machine, first);
-  await machine.ledger.refresh();
-  await server.kill();
-  expect(await machine.outlasting(machine.ledger.acquire(30_000))).toMatchObject(BLOCKED);
-  expectStated(machine);
-  expect(machine.ledger.isStillGranted(second)).toBe(false);
-  // Only the block is copied: other times are those of the server's clock.
-  expect(machine.ledger.quota()).toMatchObject({ shared: false, stateServer: null, remaining: null, inFlight: 0 });
-  expect(machine.warnings).toEqual([
-    expect.stringContaining('the rate limit is shared only on this machine'),
-    expect.stringContaining('the rate limit is not shared with other processes'),
-  ]);
-});
+withServer(
+  'a machine that can use neither the state server nor its file continues in memory and keeps a block',
+  async () => {
+    const machine = await Machine.with(3, 3_600_000, unusable());
+    const [first, second] = [await machine.take(), await machine.take()];
+    see429(machine, first);
+    await machine.ledger.refresh();
+    await server.kill();
+    expect(await machine.outlasting(machine.ledger.acquire(30_000))).toMatchObject(BLOCKED);
+    expectStated(machine);
+    expect(machine.ledger.isStillGranted(second)).toBe(false);
+    // Only the block is copied: other times are those of the server's clock.
+    expect(machine.ledger.quota()).toMatchObject({ shared: false, stateServer: null, remaining: null, inFlight: 0 });
+    expect(machine.warnings).toEqual([
+      expect.stringContaining('the rate limit is shared only on this machine'),
+      expect.stringContaining('the rate limit is not shared with other processes'),
+    ]);
+  },
+);
 
 withServer.each([
   ['a usable file', tempDir, []],
   ['an unusable file', unusable, [expect.stringMatching(/^cannot write to /)]],
-])('with %s, an outage while a ledger closes causes no warning about the server', async (_, dir, warnings) => {
+])('with %s, an outage while a ledger closes causes no warning about the state server', async (_, dir, warnings) => {
   const machine = await Machine.with(3, 0, dir());
   const ticket = await machine.take();
   await server.kill();

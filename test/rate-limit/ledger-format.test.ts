@@ -67,7 +67,7 @@ test('all processes derive the same state, whether they read from the start or f
   expect(granted).toBeGreaterThan(1000 * RUNS);
 });
 
-test("the server's time replaces the time in a record from a server", () => {
+test("the state server's time replaces the time in a record from the server", () => {
   const state = play('0 take t1');
   const line = JSON.stringify({ kind: 'response', at: 0, id: 't1', reading: refused(), jitterDraw: 0 });
   ledgerFormat.apply(state, line, START + 4000);

@@ -198,7 +198,7 @@ test('a waiting process closes the tickets of processes that are certainly dead,
 });
 
 test.each([
-  ['stays open on a server', 'server', 1],
+  ['stays open on a state server', 'server', 1],
   ['is closed in a file', null, 0],
 ])('without a boot id, the ticket of a process that seems to be dead %s', async (_how, stateServer, inFlight) => {
   const none = (): never => {
@@ -215,7 +215,7 @@ test.each([
   expect(ledger.quota().inFlight).toBe(inFlight);
 });
 
-test('a block that a server loses while its record is on its way is written again', () => {
+test('a block that a state server loses while its record is on its way is written again', () => {
   const records: string[] = [];
   let lose = (_before: KeyState, _now: number): void => undefined;
   const place: LedgerPlace = {

@@ -121,7 +121,7 @@ a response does not show whether requests have counted that were lost when its r
   ${OPEN} left=4, 1 take a b, 5 lost a, 5 take c, 5 ok c left=3, 5 lost b, 6 has lost.length=2
 an overdue request that a later response includes does not count again after its timeout
   ${OPEN} left=3, 1 take slow early, 6000 take a, 6010 ok a left=1, 6020 ok early left=2, 30000 lost slow, 30010 grants 1
-after 5 s, a request in flight delays no other request but still counts against the window
+a request in flight is unanswered after 5 s, and counts against the window even after its ticket has expired
   ${OPEN} left=1 limit=2, 1 take a, 5001 is pending, 5002 is window 61000,
   ${2 + LEASE} unsent x, ${2 + LEASE} is window 61000
 a window ends one second after its reset, and then one probe is sent and opens the next window
@@ -153,7 +153,7 @@ the reason of a block is the backoff if the backoff is longer than the stated wa
   1000 is blocked 3000, 1000 has block.reason=retry_after
 a record from the past has the time of the record before it
   0 take a, 100 ok a, 50 take b, 50 has time=${START + 100}
-a ticket whose record a server has twice counts as one ticket
+a ticket whose record a state server has twice counts as one ticket
   ${OPEN}, 1 take a, 2 take a, 2 has tickets.length=1
 a ticket allows its request for 5 s, except during a block
   ${REFUSED}, 1099 withdraws late, 1100 allows late, 1100 withdraws early, 5001 allows late, 5002 withdraws late

@@ -7,7 +7,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 import type { SandboxResponse } from './support.ts';
 import { OTHER_KEY, startTestSandbox } from './support.ts';
 
-// Status or error code, remaining requests and limit, the time of the reset, and Retry-After.
+// Summarizes a response: status or error code, remaining requests, limit, time of the reset, and Retry-After.
 function summary({ status, json, headers }: SandboxResponse): string {
   const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => headers[`x-ratelimit-${name}`]);
   const until = new Date(Number(reset) * 1000).toISOString().slice(11, 19);

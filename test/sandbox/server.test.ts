@@ -74,7 +74,7 @@ test('a request without a valid key gets a 401 and is not counted', async () => 
   const response = await list({ key: null });
   expectError(response, 401, 'unauthorized', /; send Authorization: Bearer <API_KEY>$/);
   expect(response.headers['www-authenticate']).toBe('Bearer');
-  // The scheme has no case (RFC 9110, section 11.1).
+  // The scheme is case-insensitive (RFC 9110, section 11.1).
   const { json, headers: counted } = await list({ headers: { authorization: `bearer  ${KEY}` } });
   expect([json, counted['x-ratelimit-remaining']]).toEqual([[], '59']);
 });

@@ -1,4 +1,4 @@
-// The sandbox's categories: no id is assigned twice and no acknowledged create is lost, through rotations and kill -9.
+// The sandbox's categories: no id is assigned twice and no acknowledged create is lost, through rotations and `kill -9`.
 import { once } from 'node:events';
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -70,7 +70,7 @@ function open(...places: FakePlace[]) {
 
 const threePlaces = () => [new FakePlace('server', 500), new FakePlace('file'), new FakePlace('memory')] as const;
 
-test('a record that fails on a server is written to the next place by its clock, and `onSwitch` is called once', async () => {
+test('a record that fails on a state server is written to the next place by its clock, and `onSwitch` is called', async () => {
   const [server, file, memory] = threePlaces();
   const { log, write, warnings, switches } = open(server, file, memory);
   await write('a');
@@ -88,7 +88,7 @@ test('a place that cannot be opened is skipped immediately, with one warning and
   expect([memory.records, warnings, switches]).toEqual([['a 1000'], ['file failed'], []]);
 });
 
-test('a server is retried once a second and used again when it accepts a record, and `close` closes all open logs', async () => {
+test('a state server is retried once a second and used again when it works, and `close` closes all open logs', async () => {
   const [server, file, memory] = threePlaces();
   const { log, clock, write, warnings } = open(server, file, memory);
   server.fails = 'use';
@@ -108,7 +108,7 @@ test('a server is retried once a second and used again when it accepts a record,
   expect([server.closed, file.closed, memory.closed]).toEqual([1, 1, 0]);
 });
 
-test('a late failure of a server that the log has already left changes nothing and does not delay the next try', async () => {
+test('a late failure of a state server that the log has left changes nothing and does not delay the next try', async () => {
   const [server, file, memory] = threePlaces();
   const { log, clock, write, switches } = open(server, file, memory);
   server.fails = 'use';
@@ -130,7 +130,7 @@ test('a late failure of a server that the log has already left changes nothing a
   expect(server.attempts - attempts).toBe(1);
 });
 
-test('a file that failed is closed and not used again, even after a second outage of the server', async () => {
+test('a file that failed is closed and not used again, even after a second outage of the state server', async () => {
   const [server, file, memory] = threePlaces();
   const { log, clock, write, warnings } = open(server, file, memory);
   server.fails = 'use';

@@ -41,7 +41,7 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
-test('without a boot id, the liveness of a process in a log on a server is unknown, because hosts may share a name', () => {
+test("without a boot id, the liveness of a process in a state server's log is unknown, because hosts may share a name", () => {
   const none = (): never => {
     throw new Error('ENOENT');
   };

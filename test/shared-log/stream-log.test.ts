@@ -1,4 +1,4 @@
-// The stream log: writers on many machines reduce the same state through rotations, deletions and restarts.
+// The stream log: writers on many machines derive the same state through rotations, deletions and restarts.
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { LogFormat } from '../../src/shared-log/log.ts';
@@ -67,7 +67,7 @@ withServer.each(SERVER_PROGRAMS)(
 );
 
 withServer(
-  'each record and each rotation, even a late one, renews the time to live of a log on the server',
+  'each record and each rotation, even a late one, renews the time to live of a log on a state server',
   async () => {
     await using server = await RedisServer.start();
     const [killed, log] = [writer(stateServer(server)), writer(stateServer(server), { rotateAt: 2 })];
@@ -106,24 +106,27 @@ withServer('a deleted log is restored by any process that has read it, and no st
   expect(states[0]?.filter((record) => record.startsWith('14.')).length).toBe(6);
 });
 
-withServer('a reader whose last entry has other content on the server reads the log again from the start', async () => {
-  await using server = await RedisServer.start();
-  const other = writer(stateServer(server));
-  const onReset = vi.fn<NonNullable<StreamOptions<string[]>['onReset']>>();
-  const clock = new ManualClock(Date.now() - 3_600_000);
-  const log = writer(stateServer(server), { onReset, clock });
-  await other.append('a');
-  await log.append('b');
-  // Simulate a failover that lost the last record and reused its id.
-  const ids = [...(await server.command('XRANGE', KEY, '-', '+')).matchAll(/\d{13}-\d+/g)];
-  const last = ids.at(-1)?.[0] ?? '';
-  await server.command('DEL', KEY);
-  await server.command('XADD', KEY, last, 't', '1', 'r', 'c');
-  expect(await append(log, 'd')).toEqual(['c', 'd']);
-  expect(onReset.mock.calls).toEqual([[['a', 'b'], clock.at + log.clockOffsetMs]]);
-});
+withServer(
+  'a reader whose last entry has other content on the state server reads the log again from the start',
+  async () => {
+    await using server = await RedisServer.start();
+    const other = writer(stateServer(server));
+    const onReset = vi.fn<NonNullable<StreamOptions<string[]>['onReset']>>();
+    const clock = new ManualClock(Date.now() - 3_600_000);
+    const log = writer(stateServer(server), { onReset, clock });
+    await other.append('a');
+    await log.append('b');
+    // Simulate a failover that lost the last record and reused its id.
+    const ids = [...(await server.command('XRANGE', KEY, '-', '+')).matchAll(/\d{13}-\d+/g)];
+    const last = ids.at(-1)?.[0] ?? '';
+    await server.command('DEL', KEY);
+    await server.command('XADD', KEY, last, 't', '1', 'r', 'c');
+    expect(await append(log, 'd')).toEqual(['c', 'd']);
+    expect(onReset.mock.calls).toEqual([[['a', 'b'], clock.at + log.clockOffsetMs]]);
+  },
+);
 
-withServer("records have the server's time, and each reply shows the offset of the server's clock", async () => {
+withServer("records have the state server's time, and each reply shows the offset of the server's clock", async () => {
   await using server = await RedisServer.start();
   const apply = vi.fn<LogFormat<undefined>['apply']>();
   const clock = new ManualClock(Date.now() - 3_600_000);
@@ -204,7 +207,7 @@ test.each([
   reply('lost'),
   reply('unknown'),
   reply('known', array(bulk('1-1'), array(bulk('t'), bulk('1'), bulk('r'), bulk('another')))),
-])('a server that keeps no data, and replies %j to every script, is unavailable immediately', async (bytes) => {
+])('a state server that keeps no data, and replies %j to every script, is unavailable immediately', async (bytes) => {
   const server = await scriptedRedis((_command, socket) => socket.write(bytes));
   const clock = new FakeClock();
   onTestFinished(() => server.close());
@@ -215,7 +218,7 @@ test.each([
 });
 
 withServer(
-  'a server that responded before is retried for 5 s in each outage, and each outage is reported once',
+  'a state server that responded before is retried for 5 s in each outage, and each outage is reported once',
   async () => {
     await using server = await RedisServer.start();
     const clock = new FakeClock();
