@@ -33,13 +33,13 @@ const env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: service.url };
 
 const api = (...args: string[]) => inProcess(['api', ...args], { env });
 
-test('`petstore api` prints the body byte for byte', async () => {
+test('`petstore api` prints a body to a pipe byte for byte', async () => {
   const { code, out } = await petstore(place(env), ['api', 'GET', '/raw']);
   expect(code).toBe(0);
   expect(Buffer.from(out)).toEqual(RAW);
 });
 
-test('`petstore api` on a terminal indents JSON, with every digit, and escapes control characters', async () => {
+test('`petstore api` on a terminal indents JSON, keeps every digit of an integer and escapes control characters', async () => {
   const { out } = await inProcess(['api', 'GET', '/json', '-i'], { env, columns: 80 });
   expect(out).toMatch(/^HTTP\/1\.1 200\n[\s\S]*\n\n\{\n {2}"id": 9007199254740993,\n {2}"n": 1\.5\n\}\n$/);
   const raw = await inProcess(['api', 'GET', '/raw'], { env, columns: 80 });
@@ -51,13 +51,13 @@ test('`petstore api` on a terminal indents JSON, with every digit, and escapes c
 test.each([
   ['POST', 'warning: the output was closed; the service responded to the request with status 200\n'],
   ['GET', ''],
-])('`api %s` whose output is closed prints the warning %j', async (method, warning) => {
+])('`api %s` with a closed stdout prints %j on stderr', async (method, warning) => {
   const context = world(['api', method, '/things'], { env });
   expect(await run({ ...context, stdout: { ...context.stdout, isClosed: true } })).toBe(0);
   expect(context.stderr.text()).toBe(warning);
 });
 
-test('`api --json` prints any body as one JSON document with every digit', async () => {
+test('`api --json` prints any body as one JSON document with every digit of an integer', async () => {
   expect((await api('GET', '/json', '--json')).out).toBe('{"id":9007199254740993,"n":1.5}\n');
   expect((await api('delete', '/empty', '--json')).out).toBe('null\n');
   expect(JSON.parse((await api('GET', '/bytes', '--json')).out)).toBe('\ufffd\u0000\u001b[');
@@ -116,7 +116,7 @@ test.each([
   ['DELETE', '/only', 4, 'hint: use GET or POST instead of DELETE', ''],
   ['GET', '/moved', 7, 'evil.example', ''],
 ])(
-  '`api %s %s` exits with code %i, prints an error and leaves the body unchanged',
+  '`api %s %s` exits with code %i and prints an error and the unchanged body',
   async (method, path, code, words, out) => {
     const outcome = await api(method, path);
     expect(outcome).toMatchObject({ code, out });
@@ -146,6 +146,6 @@ test.each([
   ['GET /bad', 'warning: GET /bad is marked beta and may change without notice\n'],
   ['GET /pets/7', "warning: GET /pets/7 is deprecated according to the service's documentation"],
   ['DELETE /empty --json', '{"warning":{"message":"DELETE /empty is deprecated"}}\n'],
-])('`api %s` prints a warning, even if the request fails: %s', async (line, warning) => {
+])('`api %s` warns about the stability or deprecation of the operation: %j', async (line, warning) => {
   expect((await api(...line.split(' '))).err).toContain(warning);
 });

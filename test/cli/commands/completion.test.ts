@@ -44,12 +44,12 @@ test.each([
   ['unknown categories ', []],
   ['categories list --', ['--format', '--columns', '--search', '--sort', ...GLOBAL_OPTIONS, '--help']],
   ['categories list -- ', []],
-])('petstore %s<Tab> offers %j', async (line, offered) => {
+])('Tab after `petstore %s` offers %j', async (line, offered) => {
   const candidates = await suggest(root, line.split(' '), async () => PROFILES);
   expect(candidates.map((one) => one.replace(/\t.*/, ''))).toEqual(offered);
 });
 
-test('completion reads profiles only to complete a profile', async () => {
+test('completion of a command reads no profiles', async () => {
   expect(await suggest(root, ['categories', 'g'], () => expect.unreachable())).toHaveLength(1);
 });
 
@@ -65,7 +65,7 @@ const START = {
   'start-fish': `function fish_prompt; echo -n 'shell> '; end\nsource script\n`,
 };
 
-/** What is typed before Tab, and the only completion. */
+/** For each text before Tab, its only completion. */
 const LINES = {
   'auth sw': 'auth switch',
   'auth switch stag': 'auth switch staging',

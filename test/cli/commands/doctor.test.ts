@@ -41,7 +41,7 @@ function withConfig(files: Readonly<Record<string, string>>): string {
   return dir;
 }
 
-test('doctor --json prints the checks of a healthy setup with documented ids, and creates no directory', async () => {
+test('`doctor --json` prints every check of a healthy setup, and creates no config directory', async () => {
   const dir = tempDir();
   const { code, checks, err } = await doctor((await serving(() => LISTED)).env, [], dir);
   expect([code, err]).toEqual([0, '']);
@@ -78,21 +78,21 @@ test.each<[...Row, response?: { readonly body: unknown; readonly status?: number
   ['a mistyped profile', named('stagin'), 2, 'profile', 'available profiles: "production"', 'did you mean "staging"?'],
   ['a closed port', () => at('http://127.0.0.1:9/v1'), 6, 'connection', 'refused (TCP)', 'port in PETSTORE_BASE_URL'],
   ['an unknown host', unknownHost, 6, 'connection', 'host not found (DNS)', 'check the host name in PETSTORE_BASE_URL'],
-  ['http in place of https', https, 6, 'connection', ': the TLS handshake failed', 'PETSTORE_BASE_URL serves https'],
+  ['https for an http service', https, 6, 'connection', ': the TLS handshake failed', 'PETSTORE_BASE_URL serves https'],
   ['a closed proxy', closedProxy, 6, 'connection', 'proxy 127.0.0.1:9', 'correct https_proxy'],
   ['an invalid proxy', () => proxied('ftp://proxy'), 2, 'proxy', 'https_proxy is not', 'http://'],
   ['a rejected key', at, 3, 'api_key', 'No.', 'set PETSTORE_API_KEY to a valid key', UNAUTHORIZED],
-  ['a wrong path', at, 4, 'service', '404', 'correct PETSTORE_BASE_URL', NOT_FOUND],
-  ['a saved wrong path', () => KEY, 4, 'service', '404', LOGIN, NOT_FOUND],
-  ['no permission', at, 4, 'service', '(403): No.', 'plan and permissions', FORBIDDEN],
+  ['a wrong path in the URL', at, 4, 'service', '404', 'correct PETSTORE_BASE_URL', NOT_FOUND],
+  ['a wrong path in the saved URL', () => KEY, 4, 'service', '404', LOGIN, NOT_FOUND],
+  ['a key without permission', at, 4, 'service', '(403): No.', 'plan and permissions', FORBIDDEN],
   ['a server error', at, 7, 'service', '500', 'try again later', { status: 500, body: {} }],
-  ['a key in an error', at, 4, 'service', '(422): No [redacted].', 'no hint', UNPROCESSABLE],
-  ['a list of something else', at, 7, 'service', 'invalid response', 'no hint', { body: [{ id: 'x' }] }],
+  ['an error that repeats the key', at, 4, 'service', '(422): No [redacted].', 'no hint', UNPROCESSABLE],
+  ['a list of invalid categories', at, 7, 'service', 'invalid response', 'no hint', { body: [{ id: 'x' }] }],
   ['an empty key and a saved URL', () => ({ PETSTORE_API_KEY: '' }), 3, 'api_key', 'is empty', 'set PETSTORE_API_KEY'],
-  ['a sandbox without data', sandboxWithoutData, 9, 'state', NO_DIRECTORY, 'set PETSTORE_STATE_DIR'],
+  ['a sandbox without a directory', sandboxWithoutData, 9, 'state', NO_DIRECTORY, 'set PETSTORE_STATE_DIR'],
   ['a closed state server', withState('redis://127.0.0.1:9'), 9, 'state_server', '127.0.0.1:9', START],
   ['an HTTP server as state server', httpAsState, 9, 'state_server', '127.0.0.1', 'correct PETSTORE_STATE_URL'],
-])('doctor with %s shows one failed check', async (_what, env, exitCode, id, detail, hint, response) => {
+])('`doctor` with %s shows one failed check', async (_what, env, exitCode, id, detail, hint, response) => {
   const { url } = await serving(() => response ?? LISTED);
   const dir = withConfig({ 'config.json': JSON.stringify({ profiles: { production: { url } } }) });
   const { code, out, err, failed, checks, of } = await doctor({ ...env(url) }, [], dir);
@@ -106,14 +106,14 @@ test.each<[...Row, response?: { readonly body: unknown; readonly status?: number
   expect(out + err).not.toContain('sk_secret_');
 });
 
-test('doctor names a damaged config file', async () => {
+test('`doctor` names a damaged config file', async () => {
   const { code, failed } = await doctor({}, [], withConfig({ 'config.json': '{"key": "sk_secret_' }));
   const detail = expect.stringMatching(/config\.json" is damaged$/);
   const hint = 'correct the file, or delete it and log in again';
   expect([code, failed]).toEqual([9, [{ id: 'profile', label: 'Profile', status: 'failed', detail, hint }]]);
 });
 
-test('doctor shows one failed check for each unusable config or state directory, with the variable that sets it', async () => {
+test('`doctor` shows a failed check for each unusable directory, with the variable that sets the directory', async () => {
   const { code, failed, of } = await doctor({ PETSTORE_CONFIG_DIR: NO_DIRECTORY, PETSTORE_STATE_DIR: NO_DIRECTORY });
   const hints = failed.map(({ id, hint }) => [id, hint]);
   const hint = (id: string) => [id, `set PETSTORE_${id.toUpperCase()}_DIR to a directory that you can write to`];
@@ -122,19 +122,19 @@ test('doctor shows one failed check for each unusable config or state directory,
   for (const id of ['profile', 'base_url', 'api_key']) expect(of(id)).toMatchObject(skipped);
 });
 
-test('the exit code of doctor is that of the first failed check', async () => {
+test('the exit code of `doctor` is that of the first failed check', async () => {
   const { code, err } = await doctor({ PETSTORE_STATE_URL: 'redis://127.0.0.1:9', PETSTORE_PROFILE: 'nope' });
   expect([code, err]).toEqual([9, expect.stringContaining('2 of 12 checks failed: State server, Profile"')]);
 });
 
-test('after a response that is cut off, the service check of doctor fails, and the connection check succeeds', async () => {
+test('after a response that is cut off, the service check of `doctor` fails, and the connection check succeeds', async () => {
   const { env } = await serving(() => (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n['));
   const { code, of } = await doctor(env);
   expect([code, of('connection')?.status, of('service')?.status]).toEqual([6, 'ok', 'failed']);
   expect(of('clock')?.detail).toBe('not checked: no response');
 });
 
-test('doctor without a key sends nothing', async () => {
+test('`doctor` without a key sends nothing', async () => {
   const { url, requests } = await serving(() => LISTED);
   const { code, of } = await doctor({ PETSTORE_BASE_URL: url });
   const details = ['connection', 'service', 'clock'].map((id) => of(id)?.detail);
@@ -151,7 +151,7 @@ test.each([
   [KEY, '', 'production (active)', 'URL', '…cdef accepted (from the environment)'],
   [COMMAND, '', 'production (active)', 'URL', '…0002 accepted (from a key command)'],
   [{}, '-p sandbox', 'sandbox (from --profile)', 'not used by the sandbox', 'not used by the sandbox'],
-])('doctor with %j %s names the profile %s, the URL %s and the key %s', async (env, args, profile, url, key) => {
+])('with %j and options "%s", `doctor` names profile %s, URL %s and key %s', async (env, args, profile, url, key) => {
   const { origin, url: saved } = await serving(() => ({ body: [{ id: 1, name: 'cat' }] }));
   const stored = { url: saved, key: 'stored-key-0001', origin };
   const profiles = { production: stored, farm: { ...stored, url: `${saved}/farm/v1` } };
@@ -179,7 +179,7 @@ test.each([
   ['HOSTNAME_MISMATCH', 'tls', 'TLS', 'check the host name in URL'],
   ['CERT_UNTRUSTED', 'tls', 'TLS', 'set NODE_EXTRA_CA_CERTS to the certificate file of a trusted authority'],
 ] as const)(
-  'doctor reports the connection error "%s" (%s) as a %s error, with the hint: %s',
+  '`doctor` reports a connection error (code "%s", reason "%s") as a %s error, with the hint: %s',
   (code, reason, step, hint) => {
     const cause = new TransportError(reason, false, 'no response', undefined, code);
     const error = new PetstoreError('network', 'no response', { cause });
@@ -193,7 +193,7 @@ test.each([
   },
 );
 
-test('doctor prints the row of each check as soon as the check ends', async () => {
+test('`doctor` prints the row of each check as soon as the check ends', async () => {
   let before = '';
   const { env } = await serving(() => {
     before = context.stdout.text();
@@ -204,7 +204,7 @@ test('doctor prints the row of each check as soon as the check ends', async () =
   expect(before).toMatch(/^STATUS .*\n(?:.+\n)+ok +Proxy +none\n$/);
 });
 
-test('doctor does not wait for the rate limit, and names the end of the block', async () => {
+test('`doctor` does not wait for the rate limit, and names the end of the block', async () => {
   const { env, requests } = await serving(() => errorResponse(429, 'rate_limited', 'No.', { 'retry-after': '50' }));
   const dir = tempDir();
   const first = await doctor(env, [], dir);
@@ -219,7 +219,7 @@ test('doctor does not wait for the rate limit, and names the end of the block', 
   expect(requests).toHaveLength(1);
 });
 
-test.runIf(hasMounts)('doctor reports a full disk, with the hint to free disk space', () => {
+test.runIf(hasMounts)('`doctor` reports a full disk, with the hint to free disk space', () => {
   const at = place();
   const fill = `mount -t tmpfs -o size=64k,mode=700 tmpfs "$0"; cd "$0"; mkdir -m 700 config state; cat /dev/zero > fill`;
   const script = `${fill} 2>/dev/null; exec "$@"`;
@@ -230,7 +230,7 @@ test.runIf(hasMounts)('doctor reports a full disk, with the hint to free disk sp
 });
 
 test.runIf(hasModes).each(['705', '750'])(
-  'doctor warns about a directory of mode %s until a user follows the hint',
+  '`doctor` warns about a config directory of mode %s with a `chmod` hint, and not about one of mode 700',
   async (mode) => {
     const dir = withConfig({ 'config.json': '{}' });
     const hint = `run \`chmod -R go= ${join(dir, 'config')}\``;
@@ -245,7 +245,7 @@ test.runIf(hasModes).each(['705', '750'])(
   },
 );
 
-needs('redis')('doctor shows a state server, and warns if it may evict keys', async () => {
+needs('redis')('`doctor` warns about a state server that may evict keys, and only about such a server', async () => {
   const check = async (...args: string[]) => {
     await using server = await RedisServer.start({ args });
     const { env } = await serving(() => LISTED);
@@ -259,7 +259,7 @@ needs('redis')('doctor shows a state server, and warns if it may evict keys', as
 });
 
 needs('redis').each(['xadd', 'del'])(
-  'doctor rejects a user of the state server without the permission for %s',
+  '`doctor` rejects a state server if its user has no permission for `%s`',
   async (command) => {
     await using server = await RedisServer.start();
     const connection = parseStateUrl(server.url, undefined, { url: 'X', password: 'Y' });
@@ -277,14 +277,14 @@ test.each([
   [90_000, 'warning', 'the system clock is 1m 30s ahead of the service'],
   [-90_000, 'warning', 'the system clock is 1m 30s behind the service'],
   [undefined, 'skipped', 'the response has no Date header'],
-])('the clock check reports $1: $2', (off, status, detail) => {
+])('the clock check of `doctor` reports $1: $2', (off, status, detail) => {
   const theirs = Date.parse('2026-11-21T12:00:00Z');
   const at = theirs + 500 + (off ?? 0);
   const headers = off === undefined ? {} : { date: new Date(theirs).toUTCString() };
   expect(checkClock({ headers, sentAt: at, receivedAt: at })).toMatchObject({ status, detail });
 });
 
-test('doctor prints checks and hints as a table, and its error does not repeat them', async () => {
+test('`doctor` prints checks and hints as a table, and its error does not repeat them', async () => {
   const { out, err } = await inProcess(['doctor']);
   expect(out).toMatch(/^STATUS {3}CHECK {9}DETAIL\nok {7}petstore {6}1\.0\.0 on \S+ \S+\nok {7}Node {10}\d+/);
   expect(out).toMatch(/\nok {7}Profile {7}production \(active\)\n/);

@@ -66,7 +66,7 @@ const LINES: Readonly<Record<string, string>> = {
 const { commands } = describeCommands(createProgram(world([])));
 
 test.each(commands.map(({ path, exitCodes }) => [path, exitCodes] as const))(
-  '`petstore %s` exits with each of the codes %j, and with no other',
+  'the help of `petstore %s` lists exactly the exit codes of its failures: %j',
   async (path, exitCodes) => {
     const found = new Set<number>();
     for (const situation of SITUATIONS) found.add(await situation(LINES[path] ?? path));

@@ -63,7 +63,7 @@ test.each([
   }
 });
 
-test('the help of a subcommand names the global options in at most two lines, and petstore --help explains them', async () => {
+test('the help of a subcommand names the global options in at most two lines, and `petstore --help` explains them', async () => {
   const { out } = await inProcess(['categories', 'create', '--help']);
   const [, named = ''] = /^Global options: (.*(?:\n.+)?); see `petstore --help`\.\n$/m.exec(out) ?? [];
   expect(named.split(/,\s/)).toEqual(GLOBAL_NAMES);
@@ -73,7 +73,7 @@ test('the help of a subcommand names the global options in at most two lines, an
   expect(root.indexOf('Categories:')).toBeLessThan(root.indexOf('Global options:'));
 });
 
-test('`petstore help COMMAND` prints the same text as `COMMAND --help`, even for an alias and without a command', async () => {
+test('`petstore help` resolves an alias, and `petstore` prints the same text as `petstore --help`', async () => {
   const help = async (...args: string[]) => (await inProcess(args)).out;
   expect(await help('categories', 'list', '--help')).toContain('Usage: petstore categories list');
   expect(await help('help', 'categories', 'ls')).toBe(await help('categories', 'list', '--help'));

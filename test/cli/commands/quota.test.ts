@@ -31,7 +31,7 @@ test('`quota` before the first response prints "unknown" and sends nothing', asy
   expect(statuses).toEqual([]);
 });
 
-test('`quota --refresh` sends one GET /categories; `quota` shows its window until the reset, then only the limit', async () => {
+test('`quota` shows the window that `quota --refresh` fetched until the reset, and then only the limit', async () => {
   const { statuses, run, json, clock } = await service();
   const fresh = await run('quota --refresh');
   expect(fresh).toMatchObject({ code: 0, err: '' });
@@ -55,7 +55,7 @@ test('`quota` shows a limit above 1,000,000 as unlimited, even after the reset',
   expect((await run('quota')).out).toContain('remaining     unlimited (run with --refresh to update)\n');
 });
 
-test('`quota` shows the block after a 429, which applies to every command until `quota --clear`', async () => {
+test('`quota` shows the block after a 429, and `quota --clear` removes the block and the cached quota', async () => {
   const { statuses, run, json } = await service('1/1d');
   await run('categories list');
   const limited = await run('categories list --json --max-wait 5s');
@@ -83,7 +83,7 @@ test.each([
   [{ PETSTORE_API_KEY: 'k_0123456789' }, 'farm', 'farm'],
   [URL_AND_KEY, null, 'none (base URL from the environment)'],
 ])(
-  '`quota` with the active profile "farm" and the environment %j names the profile %j',
+  '`quota` with the active profile "farm" and the environment %j reports the profile %j',
   async (env, profile, shown) => {
     const dir = tempDir();
     const login = 'auth login farm --no-verify --url https://a.example/v1'.split(' ');
@@ -93,7 +93,7 @@ test.each([
   },
 );
 
-test('`quota --refresh` prints that the service sent no rate-limit headers, if so', async () => {
+test('`quota --refresh` reports a response without rate-limit headers', async () => {
   const { env } = await serving(() => ({ body: [] }));
   const { out } = await inProcess(['quota', '--refresh'], { env });
   expect(out).toContain('remaining     unknown (the service sent no rate-limit headers)\n');
@@ -110,7 +110,7 @@ const windowHeaders = (limit: number, left: number, inMs: number) => ({
 });
 
 test.each([
-  ['an exhausted minute', [{ body: [], headers: windowHeaders(60, 0, 30_000) }], /^next request {2}in \d+s/m],
+  ['the last request of a window', [{ body: [], headers: windowHeaders(60, 0, 30_000) }], /^next request {2}in \d+s/m],
   [
     'a 429 with a reset',
     [{ status: 429, headers: windowHeaders(60, 0, 30_000) }],
@@ -118,7 +118,7 @@ test.each([
   ],
   ['a 429 without headers', [{ status: 429 }], /^blocked {7}by exponential backoff, ends in \ds/m],
   [
-    'a day and a minute',
+    'reports of a daily and a minute window',
     [
       { body: [], headers: windowHeaders(1000, 500, 9 * HOUR) },
       { body: [], headers: windowHeaders(60, 59, 30_000) },

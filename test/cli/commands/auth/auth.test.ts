@@ -24,7 +24,7 @@ const status = async (env: Record<string, string> = {}) =>
   JSON.parse((await petstore('auth status --json', '', env)).out);
 
 test.each([`${GOOD_KEY}\r\nsecond line\n`, ` ${GOOD_KEY} \n`, `\ufeff${GOOD_KEY}`])(
-  'auth login with %j on stdin verifies the key with one GET /categories and saves it with its origin',
+  '`auth login` with %j on stdin verifies the key with one GET /categories and saves it with its origin',
   async (stdin) => {
     const out = `Saved key …6789 for profile "production" (${service.url})\nProfile "production" is active\n`;
     expect(await login(stdin)).toMatchObject({ code: 0, out });
@@ -41,7 +41,7 @@ const REJECTED =
 test.each([
   ['a rejected key', '', 'bad-0123456789', 3, REJECTED],
   ['an unreachable service', ' --url http://127.0.0.1:9/v1 --max-retries 0', GOOD_KEY, 6, REFUSED],
-])('auth login with %s exits with an error and saves nothing', async (_what, options, stdin, code, error) => {
+])('`auth login` with %s exits with an error and saves nothing', async (_what, options, stdin, code, error) => {
   expect(await login(stdin, options)).toEqual({ code, out: '', err: `error: ${error}` });
   expect(files()).toEqual([]);
 });
@@ -52,7 +52,7 @@ test.each([
   [200, 'auth login -p saved', 'pass the correct base URL with --url'],
   [403, 'auth login --url URL', "check the API key's plan and permissions"],
   [503, 'auth login --url URL --max-retries 0', 'try again later'],
-])('after the status %i, the hint of `%s` with PETSTORE_BASE_URL is: %s', async (status, line, hint) => {
+])('if PETSTORE_BASE_URL is set and the service returns %i, the hint of `%s` is: %s', async (status, line, hint) => {
   const { url } = await serving(() => ({ status, body: {} }));
   await petstore(`auth login saved --no-verify --url ${url}`, GOOD_KEY);
   const run = await petstore(line.replace('URL', url), 'k', { PETSTORE_BASE_URL: url });
@@ -65,7 +65,7 @@ test.each([
   ['MINGW64', 'win32', 'Reading the key from stdin; for a hidden prompt, run `winpty petstore auth login`\nerror: '],
   ['MINGW64', 'linux', 'error: '],
   ['', 'win32', 'error: '],
-])('auth login without a terminal, with MSYSTEM %j on %s, prints %j', async (MSYSTEM, platform, start) => {
+])('`auth login` without a terminal, with MSYSTEM %j on %s, prints %j first', async (MSYSTEM, platform, start) => {
   // The invalid key ensures that nothing is saved: outside Windows, a Windows path would become a file name.
   const options = { dir, stdin: 'not a key', env: { MSYSTEM }, platform };
   const { code, err } = await inProcess(['auth', 'login', '--url', service.url], options);
@@ -73,7 +73,7 @@ test.each([
   expect(err).toContain('hint: pipe only the key: printable ASCII without spaces');
 });
 
-test('auth login replaces the key and keeps the saved URL, unless --url is given', async () => {
+test('`auth login` replaces the key and keeps the saved URL, unless `--url` is given', async () => {
   await login(GOOD_KEY);
   expect(await petstore('auth login', GOOD_KEY)).toMatchObject({ code: 0 });
   const out = expect.stringContaining(
@@ -86,13 +86,13 @@ test('auth login replaces the key and keeps the saved URL, unless --url is given
   expect(saved()).toEqual({ url: 'https://b.example/v1', key: 'other-key-0123-ther', origin: 'https://b.example' });
 });
 
-test('auth login without a name saves the key in the active profile', async () => {
+test('`auth login` without a name saves the key in the active profile', async () => {
   await petstore('auth switch staging');
   expect((await petstore('auth login', GOOD_KEY)).err).toContain('profile "staging" has no base URL');
   expect((await login(GOOD_KEY)).out).toContain('for profile "staging"');
 });
 
-test('auth login takes the URL from the environment unless -p is given, and warns about a key in the environment', async () => {
+test('`auth login` takes the URL from the environment unless `-p` is given, and warns about a key in the environment', async () => {
   const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'other' };
   expect(await petstore('auth login -p farm', GOOD_KEY, env)).toMatchObject({ code: 3, out: '' });
   const run = await petstore('auth login', GOOD_KEY, env);
@@ -102,7 +102,7 @@ test('auth login takes the URL from the environment unless -p is given, and warn
   });
 });
 
-test('auth logout removes the key and keeps the URL, and a second logout prints that no key is saved', async () => {
+test('`auth logout` removes the key and keeps the URL, and a second logout prints that no key is saved', async () => {
   await login(GOOD_KEY);
   for (const done of ['Removed the key of', 'No key is saved for']) {
     const run = await petstore('auth logout', '', { PETSTORE_PROFILE: '' });
@@ -113,7 +113,7 @@ test('auth logout removes the key and keeps the URL, and a second logout prints 
   expect((await login(GOOD_KEY, ' farm')).out).toContain('Profile "farm" is now active\n');
 });
 
-test('auth logout warns about PETSTORE_API_KEY_COMMAND, unless -p is given', async () => {
+test('`auth logout` warns about PETSTORE_API_KEY_COMMAND, unless `-p` is given', async () => {
   const env = { PETSTORE_API_KEY_COMMAND: 'k' };
   const { out, err } = await petstore('auth logout --json', '', env);
   const message = 'PETSTORE_API_KEY_COMMAND is still set and overrides saved keys';
@@ -123,7 +123,7 @@ test('auth logout warns about PETSTORE_API_KEY_COMMAND, unless -p is given', asy
   expect((await petstore('auth logout -p production', '', env)).err).toBe('');
 });
 
-test('auth logout --delete deletes a profile with or without a key, and names the new active profile', async () => {
+test('`auth logout --delete` deletes a profile with or without a key, and names the new active profile', async () => {
   expect((await petstore('auth logout staging --delete')).out).toBe('No key is saved for profile "staging"\n');
   const unsaved = await petstore('auth logout staging --delete --json');
   expect(JSON.parse(unsaved.out)).toEqual({ profile: 'staging', removed: false, deleted: false, activated: null });
@@ -147,7 +147,7 @@ test.each([
   ['logout sk_live_0123456789abcdef', {}, 'looks like an API key\nhint: pipe the key'],
   ['login farm -p staging', {}, 'NAME and --profile must not differ'],
   ['switch stagign', {}, 'did you mean "staging"?'],
-])('`auth %s` with the environment %j is a usage error: %s', async (line, env, words) => {
+])('`auth %s` with the environment %j is a usage error that contains %j', async (line, env, words) => {
   const run = await petstore(`auth ${line}`, GOOD_KEY, { ...env });
   expect(run).toMatchObject({ code: 2, out: '', err: expect.stringContaining(words) });
   expect(files()).toEqual([]);
@@ -162,7 +162,7 @@ test.each([
   ['staging', { PETSTORE_PROFILE: 'production' }, ['PETSTORE_PROFILE']],
   ['staging', { PETSTORE_API_KEY_COMMAND: 'echo key' }, ['PETSTORE_API_KEY_COMMAND']],
   ['sandbox', envKey, ['PETSTORE_API_KEY']],
-])('auth switch to %s warns if the environment %j overrides the profile', async (name, env, variables) => {
+])('`auth switch %s` warns that the environment %j overrides the active profile', async (name, env, variables) => {
   const warnings = variables.map(
     (one) => `warning: ${one} is set and overrides the active profile; to use profile "${name}", add -p ${name}\n`,
   );
@@ -184,7 +184,7 @@ test.each(['status', 'switch staging', 'logout --delete', 'login', 'login farm']
   },
 );
 
-test('auth status shows each profile with its URL, its masked key and whether it is active', async () => {
+test('`auth status` shows the URL and the masked key of each profile, and marks the active profile', async () => {
   await login(GOOD_KEY);
   expect(await status()).toEqual([
     { profile: 'production', active: true, url: service.url, urlSource: 'stored', key: '…6789', keySource: 'stored' },
@@ -197,7 +197,7 @@ test('auth status shows each profile with its URL, its masked key and whether it
   expect(service.requests).toHaveLength(1);
 });
 
-test('auth status shows the key and URL from the environment instead of those of the active profile', async () => {
+test('`auth status` shows the key and URL from the environment instead of those of the active profile', async () => {
   const used = { url: 'https://b.example/v1', urlSource: 'environment', key: '…abcd', keySource: 'environment' };
   await petstore('auth switch sandbox');
   expect(await status(both)).toEqual([
@@ -212,13 +212,13 @@ test('auth status shows the key and URL from the environment instead of those of
   expect(sandbox).toMatchObject({ active: true, problem: expect.stringContaining('PETSTORE_API_KEY') });
 });
 
-test('--profile overrides the URL and key from the environment, with one warning that names the ignored variables', async () => {
+test('`--profile` overrides the URL and key from the environment, with one warning that names the ignored variables', async () => {
   await login(GOOD_KEY, ' -p farm');
   const { err } = await petstore('categories list -p farm', '', both);
   expect(err).toContain('warning: --profile overrides PETSTORE_API_KEY and PETSTORE_BASE_URL\nquota (farm): ');
 });
 
-test('auth status lists a problem only of a profile that is active or saved', async () => {
+test('`auth status` reports a problem only for a profile that is active or saved', async () => {
   expect((await petstore('auth status')).out).toMatch(/\n\nProfile "production" has no base URL\n$/);
   await login(GOOD_KEY, ' farm');
   expect((await petstore('auth status')).out).not.toContain('has no');
@@ -247,7 +247,7 @@ test('a key command is saved instead of a key and runs each time the key is need
   expect((await status())[0]).toMatchObject({ key: null, keySource: 'command' });
 });
 
-test.each(['', '--json'])('neither `auth login %s` nor `auth status` shows a key in a key command', async (json) => {
+test.each(['', '--json'])('`auth login` and `auth status` hide a key in a key command (%j)', async (json) => {
   const command = ['--key-command', "sh -c 'echo qZ7xK2mW9vB4'", '--no-verify', ...json.split(' ').filter(Boolean)];
   const run = await inProcess(['auth', 'login', '--url', service.url, ...command], { dir });
   expect(run).toMatchObject({ code: 0, err: '' });

@@ -74,7 +74,7 @@ test('a login exits with code 3 after three rejected keys, and saves nothing', a
 
 const CTRL_Z = '\u001a';
 
-test('a login stopped by Ctrl-Z at a prompt prompts again after fg, and the key stays hidden', async () => {
+test('a login stopped by Ctrl-Z at a prompt prompts again after `fg`, and the key stays hidden', async () => {
   const { screen } = await inShell(place(), [
     typed('shell> ', 'petstore auth login'),
     { after: 'Base URL for profile', send: CTRL_Z },

@@ -25,7 +25,7 @@ test('`create --if-missing` creates a category once, and warns about a different
 
 test.each([
   ['comes from a cache', { age: '30' }, /from a cache\nhint: .* again later\n$/],
-  ['is one page', { link: '<?page=2>; rel="next"' }, /only one page\n$/],
+  ['is one page of several', { link: '<?page=2>; rel="next"' }, /only one page\n$/],
 ])('`create --if-missing` creates nothing if the list %s and lacks the category', async (_what, headers, reason) => {
   const { env, requests } = await serving(() => ({ body: [{ id: 1, name: 'cat' }], headers }));
   const ifMissing = (name: string) =>
@@ -47,7 +47,7 @@ test('a create whose response has another name prints one warning that shows bot
 });
 
 test.each([
-  ['a 201 that is no JSON', 201, '<html>'],
+  ['a 201 that is not JSON', 201, '<html>'],
   ['a 201 without a category', 201, { id: 1 }],
   ['a 200 without a body', 200, ''],
   ['a 202 with a category', 202, { id: 1, name: 'dog' }],
@@ -59,7 +59,7 @@ test.each([
   expect(requests).toHaveLength(1);
 });
 
-test('an error while the result of a create is printed states that the category was created, if it was', async () => {
+test('an output error of a create states that the category was created, unless it already existed', async () => {
   const dir = tempDir();
   const write = () => Promise.reject(new PetstoreError('storage', 'cannot write the output (ENOSPC)'));
   for (const created of ['; category "dog" was created (id 1)', '']) {

@@ -17,7 +17,7 @@ test.each([
   [['--id', '03', '--json'], '{"id":3,"name":"cat"}\n'],
   [['guinea pig', '--json'], '{"id":9223372036854775807,"name":"guinea pig","color":"brown"}\n'],
   [['--id', '9223372036854775807'], 'Category "guinea pig" (id 9223372036854775807)\n'],
-])('`categories get %j` prints %j', async (args, out) => {
+])('`categories get` with the arguments %j prints %j', async (args, out) => {
   expect(await get(args)).toEqual({ code: 0, out, err: '' });
 });
 
@@ -30,7 +30,7 @@ test.each([
   [['horse'], 'not_found', 'category "horse" does not exist', LIST],
   [['--id', '4'], 'not_found', 'category with id 4 does not exist', LIST],
   [['cat'], 'ambiguous', 'category "cat" exists more than once (ids 2, 3)', 'use --id instead of the name'],
-])('`categories get %j` is rejected with the code %s', async (args, code, message, hint) => {
+])('`categories get` with the arguments %j is rejected with the code %s', async (args, code, message, hint) => {
   const got = await get([...args, '--json']);
   expect(got).toMatchObject({ code: 4, out: '' });
   expect(JSON.parse(got.err)).toEqual({ error: { kind: 'rejected', message, hint, code } });
@@ -38,7 +38,7 @@ test.each([
   expect((await get(args)).err).toBe(`error: ${message}\nhint: ${hint}\n`);
 });
 
-test('`get` with only one page of the list prints a category on this page, and fails for any other category', async () => {
+test('`get` with only one page of the list prints a category on this page, and fails for another category', async () => {
   const headers = { link: '</v1/categories?page=2>; rel="next"' };
   expect(await get(['dog', '--json'], headers)).toMatchObject({ code: 0, err: '' });
   const err = 'error: cannot determine whether category "rat" exists: the service sent only one page';

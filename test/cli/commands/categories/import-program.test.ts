@@ -59,7 +59,7 @@ async function fleetOf({ server, rows = 12, onCreate }: FleetOptions = {}) {
   return {
     ...{ service, clock, url, names, first },
     listed: () => service.items.map(({ name }) => name).sort(),
-    /** Imports in process and virtual time. */
+    /** Imports in this process and in virtual time. */
     run: () => clock.drive(inProcess(IMPORT, { ...next(), clock })),
     spawn: (args = IMPORT) => start(next(), args),
   };
@@ -68,7 +68,7 @@ async function fleetOf({ server, rows = 12, onCreate }: FleetOptions = {}) {
 const documentOf = ({ out }: { readonly out: string }) => JSON.parse(out) as ImportDocument;
 
 test.runIf(hasSignals)(
-  'after SIGINT, an import prints how to resume, and a waiting import creates the remaining rows',
+  'after SIGINT, an import prints a command that resumes it, and a waiting import creates the other rows',
   async () => {
     const { service, names, listed, spawn } = await fleetOf({ rows: 100 });
     service.delayMs = 240;
@@ -159,7 +159,7 @@ test('an import that was killed is completed without a wait if the state directo
 withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
   ['is killed', (server) => server.kill()],
   ['has no memory left', (server) => server.command('CONFIG', 'SET', 'maxmemory', '1')],
-])('an import whose state server %s exits with 9 and prints the rows created so far', async (_what, harm) => {
+])('an import whose state server %s exits with code 9 and prints the rows created so far', async (_what, harm) => {
   const server = await startStateServer();
   let harmed: Promise<unknown> | undefined;
   const { service, run } = await fleetOf({

@@ -26,16 +26,16 @@ const daily = { limit: 1000, remaining: 40, resetAt: START + 5 * 60 * MINUTE, up
 const unknown = { limit: null, remaining: null, resetAt: null, resetPassed: null };
 
 test.each<[string, string, number, Partial<Quota>]>([
-  ['a window with half an hour left', UNKNOWN, 600, { resetAt: START + HALF_HOUR }],
-  ['a window with enough in half an hour', '30m', 60, { resetAt: START + HALF_HOUR }],
+  ['more rows than the limit and a reset in half an hour', UNKNOWN, 600, { resetAt: START + HALF_HOUR }],
+  ['as many rows as the limit and a reset in half an hour', '30m', 60, { resetAt: START + HALF_HOUR }],
   ['a daily limit', '1 day 5h at 1,000 requests per day', 1001, { limit: 1000, resetAt: START + 10 * HALF_HOUR }],
-  ['one reset', '30s at 60 requests per minute', 60, {}],
-  ['one reset and a later next request', '32s at 60 requests per minute', 60, { nextRequestAt: START + 31_050 }],
+  ['as many rows as the limit', '30s at 60 requests per minute', 60, {}],
+  ['a next request after the reset', '32s at 60 requests per minute', 60, { nextRequestAt: START + 31_050 }],
   ['enough quota', NO_WAIT, 20, { remaining: 20 }],
   ['no rows', NO_WAIT, 0, {}],
-  ['no limit', NO_WAIT, 5000, { limit: 1e9, remaining: 1e9 }],
+  ['an unlimited plan', NO_WAIT, 5000, { limit: 1e9, remaining: 1e9 }],
   ['a window of a minute', '10m at 60 requests per minute', 600, {}],
-  ['a minute that has ended', '9m at 60 requests per minute', 600, { resetPassed: true, remaining: null }],
+  ['a window of a minute that has ended', '9m at 60 requests per minute', 600, { resetPassed: true, remaining: null }],
   ['a reported daily window', '5h at 1,000 requests per day', 100, { dailyLimit: daily }],
   ['one more row than the daily limit of the plan', '1 day at 1,000 requests per day', 1001, {}],
   ['as many rows as the daily limit of the plan', '17m at 60 requests per minute', 1000, {}],
@@ -87,14 +87,14 @@ test.each<[string, string, number, Shown, number]>([
   ],
   ['shows the time to the only reset that is needed', '840 of 900 · 30s left', 840, {}, ROOM_40],
   ['shows the wait for the next request to the second', '895 of 900 · 1m 2s left', 895, soon, ROOM_80],
-])('the progress line %s: %s', (_what, expected, done, shown, room) => {
+])('the progress line of an import %s: %s', (_what, expected, done, shown, room) => {
   const { total = 900, unknown = 0, isWaiting = false, ...given } = shown;
   const show = progressLineFormatter(new FakeClock(START));
   const counts = countsOf(done, total, unknown);
   expect(show({ counts, quota: quota(given), isWaiting, room })).toBe(expected);
 });
 
-test('the progress line shows no time until two resets show the length of a window, unless its limit is that of a plan', () => {
+test('the progress line shows the time left after two resets, or at once if the limit is that of a plan', () => {
   const lineOf = (total: number, limit: number) => {
     const show = progressLineFormatter(new FakeClock(START));
     return (done: number, resetAt: number): string => {
@@ -111,9 +111,9 @@ test('the progress line shows no time until two resets show the length of a wind
 });
 
 test.each([
-  ['without a window, from the pace with waits', quota(unknown), '6m'],
-  ['in an open window, from the pace without waits', quota({ limit: 60_000, remaining: 60_000 }), '3m'],
-])('the progress line derives the time left %s', async (_what, view, expected) => {
+  ['with waits if no window is known', quota(unknown), '6m'],
+  ['without waits in an open window', quota({ limit: 60_000, remaining: 60_000 }), '3m'],
+])('the progress line derives the time left from the pace %s', async (_what, view, expected) => {
   const clock = new FakeClock(START);
   const show = progressLineFormatter(clock);
   const line = (created: number, isWaiting: boolean) =>

@@ -64,7 +64,7 @@ test('`import --json` prints one document, and another import skips the rows and
 });
 
 test.runIf(hasSymlinks)(
-  'imports into the sandbox share a lock if a symbolic link leads to the state directory of one',
+  'two imports into the sandbox share a lock if one reaches its state directory by a symbolic link',
   async () => {
     const { dir, run } = shop();
     symlinkSync(dir, join(dir, 'link'));
@@ -107,7 +107,7 @@ test('an import names a rejected row and creates the others, and an import of th
   expect((await names()).sort()).toEqual(['cat', 'cow', 'dog']);
 });
 
-test('the result of an import lists at most twenty rows that may or may not exist', async () => {
+test('the result of an import lists at most twenty unknown rows', async () => {
   const print = await loadRenderer(importView, world([]), { format: 'table', color: false });
   const unknown = Array.from({ length: 21 }, (_, at) => ({ row: at + 1, name: 'x' }));
   const text = [...print({ document: { ...NONE, unknown, pending: 2 }, failure: undefined })].join('');
@@ -126,7 +126,7 @@ test.each<[ImportData, unknown, unknown]>([
   [planned(1500, DAY_MS), { ...PLAN, estimatedSeconds: 2, exceedsDailyLimit: true }, undefined],
   [planned(0, DAY_MS), { ...PLAN, estimatedSeconds: 0, exceedsDailyLimit: false }, undefined],
   [planned(1500, 60_000), { ...PLAN, estimatedSeconds: 2, exceedsDailyLimit: false }, undefined],
-])('the import %j is printed as the JSON %j, and an output error states the change %j', (data, json, change) => {
+])('the JSON of the import %j is %j, and an output error states its counts, if any', (data, json, change) => {
   expect([importView.json?.(data), importView.change?.(data)]).toEqual([json, change]);
 });
 
@@ -155,7 +155,7 @@ test('`import --dry-run` prints the rows to create and the estimated time, and c
   expect(readdirSync(join(dir, 'state'))).not.toContain('imports');
 });
 
-test('an import with an unwritable state directory exits with code 9 and sends nothing', async () => {
+test('an import with an unwritable state directory exits with code 9 and creates nothing', async () => {
   const { dir, file, run, names } = shop();
   file('rows.csv', 'name\ndog\n');
   await names();
@@ -167,7 +167,7 @@ test('an import with an unwritable state directory exits with code 9 and sends n
   expect(JSON.parse(err)).toMatchObject({ error: { kind: 'storage', message, hint } });
 });
 
-test('an import without a known limit prints every digit of an id, warns about similar names, and estimates no time', async () => {
+test('an import prints every digit of an id above 2^53', async () => {
   const cat = '{"id":9223372036854775001,"name":"cat"}';
   let isCreated = false;
   const { env, requests } = await serving(({ method }) => {
@@ -179,6 +179,10 @@ test('an import without a known limit prints every digit of an id, warns about s
   expect(out).toContain('"id":9223372036854775001');
   // The quota allows a last list.
   expect(requests.map(({ method }) => method)).toEqual(['GET', 'POST', 'GET']);
+});
+
+test('a dry run without a known limit warns about names that differ only in case, and estimates no time', async () => {
+  const { env } = await serving(() => ({ body: [] }));
   const preview = { env, stdin: '[{"name":"cat"},{"name":"Cat"}]' };
   const { err } = await inProcess([...IMPORT, '-', '--dry-run'], preview);
   expect(err).toContain(' become separate categories: "cat" and "Cat"\n');
@@ -186,7 +190,7 @@ test('an import without a known limit prints every digit of an id, warns about s
   expect(JSON.parse(json.out)).toMatchObject({ estimatedSeconds: null, exceedsDailyLimit: false });
 });
 
-test('an import from a pipe needs --yes if stderr is a terminal, and needs no answer in CI, without a terminal or in the sandbox', async () => {
+test('an import needs `--yes` for piped rows at a terminal, but not in CI, in the sandbox or without new rows', async () => {
   const { dir, file } = shop();
   file('a.csv', 'name\ndog\n');
   const dog = { id: 1, name: 'dog' };
@@ -216,7 +220,7 @@ test('an import from a pipe needs --yes if stderr is a terminal, and needs no an
   expect(await run(['a.csv', '-p', 'sandbox'], {}, server)).toMatchObject(unasked);
 });
 
-test('the document of an import holds no key that a service repeats as it rejects a row', async () => {
+test('an import redacts a key that the service repeats in the rejection of a row', async () => {
   const key = 'sk_test_Abcdef0123456789';
   const { env } = await serving(({ method }) =>
     method === 'GET' ? { body: [] } : errorResponse(400, key, `bad key ${key}`),
@@ -228,32 +232,29 @@ test('the document of an import holds no key that a service repeats as it reject
 });
 
 test.each([
-  ['--yes', /^\{"waiting":\{"reason":"import",.*\}\n$/],
-  ['--quiet', /^$/],
-])(
-  'an import with %s that waits for another import prints one notice, or none with --quiet',
-  async (option, printed) => {
-    const dir = tempDir();
-    const clock = new ManualClock(Date.now());
-    const created: object[] = [];
-    let second: ReturnType<typeof inProcess> | undefined;
-    const { env } = await serving(async ({ method }) => {
-      clock.touch();
-      if (method === 'GET') return { body: created };
-      second ??= clock.drive(inProcess(args, { ...input, clock }));
-      // The first import ends once the second has found its lock.
-      await until(() => clock.slept.length > 0);
-      created.push({ id: 1, name: 'dog' });
-      return { status: 201, body: created[0] };
-    });
-    const args = [...IMPORT, '-', option, '--json'];
-    const input = { dir, env, stdin: 'name\ndog\n' };
-    const first = await inProcess(args, input);
-    expect([first.err, (await second)?.err]).toEqual(['', expect.stringMatching(printed)]);
-  },
-);
+  ['--yes', 'one notice', /^\{"waiting":\{"reason":"import",.*\}\n$/],
+  ['--quiet', 'nothing', /^$/],
+])('an import with `%s` that waits for another import prints %s', async (option, _what, printed) => {
+  const dir = tempDir();
+  const clock = new ManualClock(Date.now());
+  const created: object[] = [];
+  let second: ReturnType<typeof inProcess> | undefined;
+  const { env } = await serving(async ({ method }) => {
+    clock.touch();
+    if (method === 'GET') return { body: created };
+    second ??= clock.drive(inProcess(args, { ...input, clock }));
+    // The first import ends once the second has found its lock.
+    await until(() => clock.slept.length > 0);
+    created.push({ id: 1, name: 'dog' });
+    return { status: 201, body: created[0] };
+  });
+  const args = [...IMPORT, '-', option, '--json'];
+  const input = { dir, env, stdin: 'name\ndog\n' };
+  const first = await inProcess(args, input);
+  expect([first.err, (await second)?.err]).toEqual(['', expect.stringMatching(printed)]);
+});
 
-/** Imports rows into a service that answers creates with a status, and permits `left` requests. */
+/** Imports rows into a service that responds to creates with a status, and permits `left` requests. */
 async function importWithQuota(left: number, status: number, stdin: string, ...options: string[]) {
   const clock = new ManualClock(Date.now());
   const { env, requests } = await serving(({ method }) => {
@@ -269,7 +270,7 @@ test('an import omits its last list if this list would wait for the rate limit',
   expect(await importWithQuota(2, 201, 'name\ndog\n')).toMatchObject({ code: 0, methods: ['GET', 'POST'] });
 });
 
-test('an import sends a create whose outcome is unknown again, at most --max-retries times', async () => {
+test('an import resends a create whose outcome is unknown at most `--max-retries` times', async () => {
   const creates = async (most: string) => {
     const { code, methods } = await importWithQuota(50, 500, 'name\ndog\n', '--max-retries', most);
     return [code, methods.filter((method) => method === 'POST').length];
@@ -288,7 +289,7 @@ test('an import that is stopped sends no more rows and ends its wait for the rat
   expect(ms).toBeLessThan(28_000);
 });
 
-test('an import looks up a create that the service may still process after --timeout', async () => {
+test('after a 504, an import waits for `--timeout` before it looks up the category', async () => {
   const { ms } = await importWithQuota(50, 504, 'name\ndog\n', '--max-retries', '0', '--timeout', '45s');
   expect(ms).toBeGreaterThanOrEqual(45_000);
 });

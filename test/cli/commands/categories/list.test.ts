@@ -19,16 +19,16 @@ test.each<[string, Parameters<typeof filterAndSort>[1], string[]]>([
   ['is empty if nothing matches', { search: 'dog' }, []],
   ['is sorted by name with English collation', { sort: 'name' }, ['cat', 'élan', 'Elephant', 'Zebra']],
   ['is sorted by ids as numbers, even above 2^53', { sort: 'id' }, ['Elephant', 'Zebra', 'cat', 'élan']],
-])('the list of `categories list` %s (%j)', (_what, options, names) => {
+])('a list of categories %s (options: %j)', (_what, options, names) => {
   expect(filterAndSort(Object.freeze(categories), options).map(({ name }) => name)).toEqual(names);
 });
 
-test('categories of the same name are sorted by id', () => {
+test('`--sort name` sorts categories of the same name by id', () => {
   const cats = [2, 1, 3].map((id) => ({ id, name: 'cat' }));
   expect(filterAndSort(cats, { sort: 'name' }).map(({ id }) => id)).toEqual([1, 2, 3]);
 });
 
-test('an empty list prints nothing on stdout, and "No categories found" on stderr', async () => {
+test('an empty list prints "No categories found" on stderr, or `[]` on stdout with `--json`', async () => {
   const list = ['categories', 'list', '-p', 'sandbox'];
   const { code, out, err } = await inProcess(list);
   expect({ code, out }).toEqual({ code: 0, out: '' });
@@ -37,7 +37,7 @@ test('an empty list prints nothing on stdout, and "No categories found" on stder
   expect(await inProcess([...list, '--quiet'])).toEqual({ code: 0, out: '', err: '' });
 });
 
-test('global options are accepted anywhere in the line', async () => {
+test('global options are accepted anywhere in a command line', async () => {
   const run = await inProcess('--quiet categories --format=csv list -p sandbox'.split(' '));
   expect(run).toEqual({ code: 0, out: 'id,name,description\n', err: '' });
 });
@@ -79,7 +79,7 @@ test.each([
   ['--columns constructor', 'invalid column "constructor" for --columns', 'use id, name, description, tags or size'],
   ['--columns=', 'invalid column "" for --columns', 'use id, name, description, tags or size'],
   ['--columns id --json', '--columns and --format json cannot be combined', 'use --format csv'],
-  ['--columns id --format ndjson', '--columns and --format ndjson cannot be', 'use --format csv'],
+  ['--columns id --format ndjson', '--columns and --format ndjson cannot be combined', 'use --format csv'],
 ])('`list %s` is a usage error: %s', async (line, message, hint) => {
   const { env } = await serving(() => ({ body: stringifyJson(withExtras) }));
   const { code, out, err } = await inProcess(['categories', 'list', ...line.split(' ')], { env });

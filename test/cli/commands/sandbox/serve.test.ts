@@ -1,4 +1,4 @@
-// `petstore sandbox` and the profile `sandbox`: output, invalid options and exit codes.
+// `petstore sandbox` and the profile "sandbox": output, invalid options and exit codes.
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { run } from '../../../../src/cli/program.ts';
@@ -58,7 +58,7 @@ test.each([
   [['--limit', '60/6s', '--limit', '90/1m'], /plan custom: 60\/6s, 90\/1m$/m],
   [['--fault', '503', '--fault', '500:5'], /^ {2}faults {2}503, 500:5 \(reproduce with --seed \d+\)$/m],
   [['--key', 'sandbox_anna_1', '--key', 'sandbox_bob_2'], /^ {2}key {3}sandbox_anna_1\n {2}key {3}sandbox_bob_2$/m],
-])('`sandbox` with %j prints %s', async (args, line) => {
+])('`sandbox` with the options %j prints a line that matches %s', async (args, line) => {
   const { out } = await serve(args);
   expect(out()).toMatch(line);
 });
@@ -71,7 +71,7 @@ test.each([
   [['--fault', 'latency=0.1s'], '/categories', 'GET /v1/categories 200, 59 left, fault latency'],
   [['--limit', '1000000/1m'], '/categories', 'GET /v1/categories 200, 999,999 left'],
   [['--plan', 'enterprise'], '/categories', 'GET /v1/categories 200'],
-])('`sandbox` with %j logs a request to %s as one line: %s', async (args, path, line) => {
+])('`sandbox` with the options %j logs a request to %s as one line: %s', async (args, path, line) => {
   const clock = new FakeClock(new Date(2026, 10, 21, 9, 5, 7).getTime());
   const { url, key, err, stop } = await serve(args, { clock });
   await get(url, key, path).catch(() => undefined);
@@ -79,7 +79,7 @@ test.each([
   expect(err()).toBe(`09:05:07 ${line}\n`);
 });
 
-test('commands with the profile `sandbox` share data with `petstore sandbox`, and keep their rate-limit windows', async () => {
+test('commands with the profile "sandbox" share data with `petstore sandbox`, and keep their rate-limit windows', async () => {
   const [dir, clock] = [tempDir(), new FakeClock()];
   const { url } = await serve(['--key', 'sandbox_alice_0001'], { dir });
   for (const [at, left] of [59, 58].entries()) {
@@ -90,7 +90,7 @@ test('commands with the profile `sandbox` share data with `petstore sandbox`, an
   expect(await (await get(url, 'sandbox_alice_0001')).text()).toBe('[{"id":1,"name":"dog"},{"id":2,"name":"dog"}]');
 });
 
-test('`sandbox --reset` on a busy port is a usage error with the hint --port 0, and keeps the data', async () => {
+test('`sandbox --reset` on a busy port is a usage error with a hint to `--port 0`, and keeps the data', async () => {
   const data = join(tempDir(), 'data');
   const { port, create, list } = await startTestSandbox({ data });
   await create({ name: 'dog' });
@@ -100,7 +100,7 @@ test('`sandbox --reset` on a busy port is a usage error with the hint --port 0, 
   expect((await list()).json).toHaveLength(1);
 });
 
-test('`sandbox --reset-only` empties the data without a server, and a running server continues with new ids', async () => {
+test('`sandbox --reset-only` empties the data of a running server, and the next category gets a new id', async () => {
   const dir = tempDir();
   const create = ['categories', 'create', '--name', 'dog', '-p', 'sandbox', '-q'];
   await inProcess(create, { dir });
