@@ -44,7 +44,7 @@ test.each([
   ]),
 ])('the list %s is invalid: %s', expectInvalid);
 
-test('a list with 20,000 levels of JSON is invalid', () => {
+test('a list with JSON nested 20,000 levels deep is invalid', () => {
   const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
   expectInvalid(`[{"id":1,"name":"dog","x":${deep}}]`, 'JSON nested more than 100 levels deep');
 });

@@ -39,7 +39,7 @@ test.each(STATUSES)(
 );
 
 test.each(STATUSES)(
-  'a create whose %i has a body that is cut off has an unknown outcome',
+  'the outcome of a create is unknown if the body of its %i is cut off',
   (status, _read, _kind, stated) => {
     const cutOff = new TransportError('reset', true, 'cut off', response(status));
     const processed = stated === 'late' ? 'late' : 'perhaps';

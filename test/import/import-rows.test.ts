@@ -18,7 +18,7 @@ async function sandboxClient(options: SandboxOptions = {}, more: Partial<ClientO
 const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ name: `species ${at}` }));
 const namesOf = async ({ categories }: Client) => (await categories.list()).map(({ name }) => name).sort();
 
-test('an import creates each category that does not exist, once for each name, and reports its progress', async () => {
+test('an import creates one category for each name that does not exist, and reports its progress', async () => {
   const { client } = await sandboxClient();
   await client.categories.create({ name: 'cat', description: 'Felis' });
   async function* given() {

@@ -36,7 +36,7 @@ async function startShared(dataFile: string) {
 const listOf = (store: Store): { id: number; name: string }[] => JSON.parse(store.list());
 
 test.each([...['b', 'b.log', 'b.1.log', 'b.12.log'].map((name) => [name, 'b.1.log']), ['.log', 'sandbox.1.log']])(
-  'with `--data %s`, a sandbox saves its data in %s, and fails if the directory does not exist',
+  'a sandbox with the data path "%s" saves its data in "%s", and fails if the directory does not exist',
   (name, file) => {
     const dir = tempDir();
     new Store(join(dir, name)).close();

@@ -41,7 +41,7 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
-test("without a boot id, the liveness of a process in a state server's log is unknown, because hosts may share a name", () => {
+test('without a boot id, a process in the log of a state server has unknown liveness, because hosts may share names', () => {
   const none = (): never => {
     throw new Error('ENOENT');
   };
