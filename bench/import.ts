@@ -23,7 +23,7 @@ function writeRows({ dir }: Place, count: number, title: string): void {
   writeFileSync(join(dir, 'rows.ndjson'), rows.join(''));
 }
 
-// An import that starts some milliseconds after a window began.
+// Measures an import that starts `startMs` after the start of a window.
 async function pace(rows: number, startMs: number): Promise<void> {
   const sandbox = await startSandbox(BIN, ['--limit', `${LIMIT}/2s`]);
   const at = place(sandbox.env);

@@ -20,7 +20,7 @@ const LOSSES = ['flushed', 'restarted', 'rolled-back', 'failed-over'] as const;
 type Loss = (typeof LOSSES)[number];
 
 interface Settings {
-  /** With two, each host has its own name, so that it cannot see the processes of the other host. */
+  /** Two hosts have different names, so that neither can see the processes of the other. */
   readonly hosts: number;
   readonly isSlow: boolean;
 }

@@ -27,7 +27,7 @@ export interface Work {
   readonly limit: number;
   readonly windowMs: number;
   readonly stateDir: string;
-  /** The clock of the process minus the machine's, milliseconds. */
+  /** The clock of the process minus the machine's, in milliseconds. */
   readonly skewMs?: number;
   readonly stateUrl?: string | undefined;
 }

@@ -163,7 +163,7 @@ export class Service {
     return this.#error(429, `slow down, ${KEY}`, waitUntil, stated);
   }
 
-  // Usually a few seconds, sometimes longer than most values of --max-wait.
+  // Usually a few seconds, sometimes longer than most values of `--max-wait`.
   #banSeconds(): number {
     const draw = this.#scheduler.random();
     return draw > 0.92 ? 600 : Math.ceil(20 * draw ** 2);

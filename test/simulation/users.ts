@@ -33,7 +33,7 @@ interface Surroundings {
   readonly serverIsBack: () => Promise<void>;
 }
 
-/** More runs than any fault or short --max-wait needs; after them the user gives up. */
+/** More runs than any fault or short `--max-wait` needs; after them the user gives up. */
 const TRIES = 200;
 
 /** Resolves when the user has done all tasks. */

@@ -42,7 +42,7 @@ export function planWorld(seed: number) {
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
   const chance = (share: number): boolean => random() < share;
   const upTo = (count: number): number => Math.floor(random() * count);
-  // In three of ten worlds, only the service determines how long a process must wait, so the checks of waits are exact.
+  // In three of ten worlds, only the service determines the waits of a process, so the checks of waits are exact.
   const isCalm = chance(0.3);
   const hasStateServer = chance(isCalm ? 0.2 : 0.5);
   const machines = Array.from({ length: hasStateServer && !isCalm ? 2 : 1 }, () => ({

@@ -1,5 +1,5 @@
-// Programs that tests start, apart from Node.js. A test names one as its tag: without the program it is skipped, with CI set
-// the run fails.
+// Programs that tests start, apart from Node.js. A test names one as its tag. If the program is not installed, the test is
+// skipped, or the run fails if CI is set.
 import { spawnSync } from 'node:child_process';
 
 /** Names under which the program of each tag may be installed, and its packages for apt-get and Homebrew. */
