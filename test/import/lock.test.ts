@@ -147,7 +147,7 @@ test('on a state server, a run may list immediately, but creates nothing until 4
   run.assertHeld();
 });
 
-test('a run takes back a lock that a state server lost in a return to older records, and the next run waits', async () => {
+test('a run takes back a lock that a state server lost in a rollback to older records, and the next run waits', async () => {
   const { log, pause, confirmed, start, rollBack, clock } = onForgetfulServer();
   const earlier = await confirmed(1);
   await earlier.close();
