@@ -92,7 +92,7 @@ test.each([
   ['create', 'before it is sent', 0, REJECTED, { outcome: undefined }],
   ['list', 'in flight', 1, REJECTED, { outcome: undefined }],
   ['create', 'in flight', 1, REJECTED, UNKNOWN],
-  ['create', 'in flight with a plain error', 1, new Error('own'), UNKNOWN],
+  ['create', 'in flight if its reason is a plain error', 1, new Error('own'), UNKNOWN],
 ] as const)(
   'an abort immediately ends a %s %s, and the client can be used afterwards',
   async (call, _when, sent, reason, rest) => {
@@ -159,7 +159,7 @@ test.each<[string, FakeResponse, string, string]>([
   ['status 429', errorResponse(429, 'slow', 'No.', { 'retry-after': '3600' }), 'rate_limited', 'rate_limited'],
   ['a redirect', { status: 302, headers: { location: 'https://pets.example/v1/categories' } }, 'service', 'service'],
   ['status 206', { status: 206, body: { id: 1, name: 'dog' } }, 'service', 'unknown_outcome'],
-])('%s is an error with a hint that names no command', async (_what, response, ofList, ofCreate) => {
+])('%s causes an error without a command in its hint', async (_what, response, ofList, ofCreate) => {
   const fake = await serving(() => response);
   const client = open({ baseUrl: fake.url, maxWaitMs: 0, maxRetries: 0 });
   const created = await errorOf(client.categories.create({ name: 'dog' }));
@@ -249,7 +249,7 @@ test('by default, the client library retries a read four times', async () => {
   expect(fake.requests).toHaveLength(5);
 });
 
-test('onWarning receives the warnings of the command line, without the key', async () => {
+test('onWarning receives each warning, with the key redacted', async () => {
   const warnings: string[] = [];
   const response = { body: [], headers: { link: '</v1/categories?page=2>; rel="next"', deprecation: 'true' } };
   const fake = await serving(() => (fake.requests.length < 3 ? response : { status: 201, body: { id: 1, name: KEY } }));
@@ -295,7 +295,7 @@ test.each<[string, unknown[], string]>([
   await expectUnsent(({ request }) => request(...(given as Parameters<typeof request>)), message);
 });
 
-test('the client library gets a category by its exact name or id, and one that does not exist is rejected', async () => {
+test('the client library gets a category by its exact name or id, and rejects a missing or ambiguous one', async () => {
   const body =
     '[{"id":1,"name":"dog"},{"id":9007199254740993,"name":"cat"},{"id":3,"name":"eel"},{"id":4,"name":"eel"}]';
   const { url } = await serving(() => ({ body }));
@@ -345,7 +345,7 @@ test('an exception in onWarning is an uncaught exception, and the create that ca
   expect((await caught)[0]).toBe(thrown);
 });
 
-test('statePassword is sent to the state server, and the error names it if the server rejects it', async () => {
+test('statePassword is sent to the state server, and the hint after a rejection names this option', async () => {
   const server = await scriptedRedis((_command, socket) => socket.write('-WRONGPASS\r\n'));
   onTestFinished(server.close);
   const { list } = open({ stateUrl: `redis://127.0.0.1:${server.port}`, statePassword: 'x' }).categories;
@@ -387,7 +387,7 @@ test.each<[string, unknown[], string]>([
   ['a category that is a string', ['dog'], 'the fields of the category must be an object'],
   ['an unknown field', [{ name: 'dog', descripton: 'x' }], 'unknown field "descripton" in the category'],
   ['an empty name', [{ name: ' ' }], 'name'],
-  ['half a character in its name', [{ name: 'dog \ud83d' }], 'the name contains an unpaired surrogate'],
+  ['an unpaired surrogate in its name', [{ name: 'dog \ud83d' }], 'the name contains an unpaired surrogate'],
   ['a description that is not a string', [{ name: 'dog', description: 5 }], 'description'],
 ])('a create with %s is rejected as a usage error, and nothing is sent', async (_what, given, message) => {
   await expectUnsent(

@@ -25,7 +25,7 @@ test.each<[string, (dist: string) => void, string[], RegExp]>([
   ['without main.cjs', (dist) => rmSync(join(dist, 'main.cjs')), [], TEXT],
   ['with an empty main.cjs', (dist) => truncateSync(join(dist, 'main.cjs')), ['--json'], JSON_LINE],
   ['with truncated chunks', truncateChunks, ['--verbose'], /\nhint: [\s\S]*Error[\s\S]*\n {4}at /],
-])('petstore %s prints an error that it could not be loaded', async (_what, damage, format, err) => {
+])('petstore %s reports that it could not be loaded', async (_what, damage, format, err) => {
   const { bin, dist } = copy();
   damage(dist);
   const run = await petstore(place(), ['-p', 'sandbox', 'categories', 'list', ...format], '', bin);

@@ -16,7 +16,7 @@ afterAll(service.close);
 const LIST = ['categories', 'list', '--json'];
 const LISTED = '[{"id":1,"name":"cat"}]\n';
 
-// Permissions do not restrict root. Another user may be denied the directory that Node.js is installed in.
+// Permissions do not restrict root. Another user may be denied access to the directory of Node.js.
 const OTHER = process.getuid?.() === 0 ? { uid: 54_321, gid: 54_321 } : {};
 const otherRuns = hasModes && spawnSync(process.execPath, ['--version'], OTHER).status === 0;
 
@@ -63,7 +63,7 @@ test.runIf(hasShell)('in a deleted directory, only a relative path is an error',
 const HOMELESS: Record<string, string> = process.getuid?.() === 0 ? {} : { HOME: '' };
 
 test.runIf(otherRuns)(
-  'without a home directory, a list needs the key and URL in the environment, and a login needs the directory variables',
+  'without a home directory, a list needs key and URL in the environment, and a login the directory variables',
   async () => {
     const at = place();
     const list = await unprivileged(at, LIST, { ...HOMELESS, PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: service.url });
@@ -86,7 +86,7 @@ test('petstore exits with code 1 if the event loop becomes empty before the comm
   expect([code, out]).toEqual([1, '']);
 });
 
-test('on Windows, neither petstore nor a key command runs programs from the current directory', async () => {
+test('on Windows, petstore sets NoDefaultCurrentDirectoryInExePath for itself and for a key command', async () => {
   // A key command inherits the preload.
   const name = 'NoDefaultCurrentDirectoryInExePath';
   const preload = `data:text/javascript,Object.defineProperty(process,'platform',{value:'win32'});process.on('exit',()=>console.error(process.env.${name}))`;

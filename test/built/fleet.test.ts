@@ -43,7 +43,7 @@ function rows(): string {
   return file;
 }
 
-withServer('machines and the library share one rate limit on a server with a password', async () => {
+withServer('machines and the library share one rate limit on a state server with a password', async () => {
   await using server = await RedisServer.start({ args: ['--requirepass', 'the-password'] });
   const env = machine(server.url, { PETSTORE_STATE_PASSWORD: 'the-password' });
   const first = await inProcess(CREATE, { env });
@@ -123,7 +123,7 @@ withServer('a command shares the quota of its response with the other machines b
   expect(JSON.parse(out)).toMatchObject({ remaining: 41 });
 });
 
-test('an unavailable state server causes exit code 9 of an import, which sends nothing, but does not affect the sandbox', async () => {
+test('with an unavailable state server, an import exits with code 9 and sends nothing, but the sandbox works', async () => {
   const env = machine('redis://127.0.0.1:1');
   const imported = await inProcess(['categories', 'import', rows(), '--yes'], { env });
   expect([imported.code, sent()]).toEqual([9, []]);

@@ -74,7 +74,7 @@ test.each([
     ' of a proxy',
     () => savedPlace('https://pets.example/v1', { ...TRUSTS_ALL, HTTPS_PROXY: `https://me:hunter2@${serviceHost}` }),
   ],
-])('NODE_TLS_REJECT_UNAUTHORIZED=0 does not make petstore trust a certificate%s', async (_how, placeOf) => {
+])('petstore rejects an untrusted certificate%s even with NODE_TLS_REJECT_UNAUTHORIZED=0', async (_how, placeOf) => {
   const before = service.requests.length;
   for (const args of [['categories', 'list', '--max-retries', '0'], ['doctor']]) {
     const { code, out, err } = await petstore(placeOf(), args);
@@ -83,7 +83,7 @@ test.each([
   expect(service.requests).toHaveLength(before);
 });
 
-test('a proxy that leads to another host is an error', async () => {
+test('a proxy tunnel that leads to another host is an error', async () => {
   const here = trusting('https://192.0.2.1/v1', { HTTPS_PROXY: `http://${proxyHost}` });
   const { code, err } = await petstore(here, ['categories', 'create', '--name', 'dog', '--max-retries', '0']);
   expect(code).toBe(6);

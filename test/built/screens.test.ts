@@ -73,7 +73,7 @@ test('a countdown ended by Ctrl-C is replaced by the error', async () => {
   expect(shown).toBe('error: interrupted');
 });
 
-test('an import stopped by Ctrl-Z while its spinner is shown continues after fg', async () => {
+test('an import stopped by Ctrl-Z while its spinner is shown continues after `fg`', async () => {
   const here = savedPlace(service.url);
   writeFileSync(join(here.dir, 'pets.ndjson'), '{"name":"rat"}');
   await inShell(here, [
@@ -84,7 +84,7 @@ test('an import stopped by Ctrl-Z while its spinner is shown continues after fg'
   ]);
 });
 
-test('a list in a pipe is complete and plain, and its quota line is not shown', async () => {
+test('a list in a pipe is complete and plain, and no quota line is shown on the terminal', async () => {
   const outcome = await inTerminal(savedPlace(service.url), ['categories', 'list'], { stdoutPiped: true });
   expect(outcome.out).toContain('Canis familiaris: a loyal companion of people for some fifteen thousand years');
   expect(outcome.out).not.toContain('\u001b');

@@ -61,15 +61,12 @@ test.each<[status: string, line: string, result: 'messages' | 'data']>([
   ['200', 'quota --refresh', 'messages'],
   ['200', 'doctor', 'messages'],
   ['400', 'doctor', 'messages'],
-])(
-  'after a response %s that repeats the key, `%s` leaves the key in no message and no file',
-  async (status, line, result) => {
-    const home = at(`${echo.origin}/${status}/v1`);
-    writeFileSync(join(home.dir, 'rows.csv'), 'name\ndog\n');
-    const args = `${line} --verbose --max-retries 0 --timeout 5s`.split(' ');
-    expectNoLeak(await inProcess(args, { ...home, clock: new FakeClock() }), home, result);
-  },
-);
+])('after a %s that repeats the key, `%s` leaves the key in no message and no file', async (status, line, result) => {
+  const home = at(`${echo.origin}/${status}/v1`);
+  writeFileSync(join(home.dir, 'rows.csv'), 'name\ndog\n');
+  const args = `${line} --verbose --max-retries 0 --timeout 5s`.split(' ');
+  expectNoLeak(await inProcess(args, { ...home, clock: new FakeClock() }), home, result);
+});
 
 test('the built program alters no data that contains the key or the password of the state server', async () => {
   const home = at(`${echo.origin}/200/v1`);

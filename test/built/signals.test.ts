@@ -96,7 +96,7 @@ test.concurrent.each<[Source, keyof typeof EXIT_CODES, format: string, profile: 
   ['the environment', 'SIGHUP', '', '', COUNTS],
   ['a typed profile', 'SIGTERM', ' --json', ' -p production', DOCUMENT],
 ])(
-  'with a key from %s, after %s, a create and an import%s name the categories that may exist, then end by the signal',
+  'with a key from %s, after %s, a create and an import%s name the unknown categories and end by the signal',
   async (source, signal, format, profile, imported) => {
     const unknown = format === '' ? {} : { kind: 'interrupted', outcome: 'unknown' };
     const create = await interrupted(runFrom(source, silent), `categories create --name dog${format}`, signal);
@@ -151,7 +151,7 @@ test.concurrent.each([
   ['SIGQUIT', 131, 'terminated'],
   ['SIGTERM', 143, 'terminated'],
   ['SIGHUP', 129, 'terminated'],
-] as const)('where a process cannot end by %s, it exits with code %i', async (signal, code, message) => {
+] as const)('on Windows, %s ends a list with exit code %i', async (signal, code, message) => {
   const run = runFrom('the environment', silent);
   const windows = "data:text/javascript,Object.defineProperty(process,'platform',{value:'win32'})";
   run.env['NODE_OPTIONS'] = `--import=${windows}`;

@@ -50,7 +50,7 @@ test.each([
   ['petstore.js categories list --json', ['commander', 'undici', 'conf']],
   ['client.mjs', []],
   ['sandbox.mjs', ['the sandbox']],
-])('%s loads only the packages %j', async (line, expected) => {
+])('`%s` loads only the packages %j', async (line, expected) => {
   const { url } = await serving(() => ({ body: [{ id: 1, name: 'dog' }] }));
   const coverage = tempDir();
   const at = savedPlace(url);
@@ -66,7 +66,7 @@ test.each([
   expect(packagesIn(textOf(urls.map((url) => fileURLToPath(url))))).toEqual(expected);
 });
 
-test('a list loads five files of the program, and no HTTP/2', async () => {
+test('a list loads five files of the program, and does not load HTTP/2', async () => {
   const { url } = await serving(() => ({ body: [] }));
   const at = savedPlace(url, { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: url });
   const report = `process.on('exit', () => {
@@ -85,7 +85,7 @@ const ENABLING = "import module from 'node:module'; module.enableCompileCache ??
 const ENABLED = `--import=data:text/javascript,${encodeURIComponent(ENABLING)}`;
 const HAS_OWN = 'enableCompileCache' in module;
 
-describe.runIf(hasModes)('compiled code', () => {
+describe.runIf(hasModes)('the cache of compiled code', () => {
   const versionFrom = async (home: string, env: Record<string, string> = {}): Promise<string[]> => {
     const at = place({ HOME: home, NODE_OPTIONS: ENABLED, ...env });
     expect(await petstore(at, ['--version'])).toMatchObject({ code: 0, err: '' });
@@ -94,7 +94,7 @@ describe.runIf(hasModes)('compiled code', () => {
   };
   const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
-  test('is kept in a directory that only its user can access', async () => {
+  test('compiled code is kept in a directory that only its user can access', async () => {
     const home = tempDir();
     const start = expect.stringMatching(/start-[\w-]{8}\.cjs$/);
     expect(await versionFrom(home)).toEqual([expect.any(String), start]);
@@ -103,7 +103,7 @@ describe.runIf(hasModes)('compiled code', () => {
   });
 
   // Code that imports modules on demand needs a newer Node.js.
-  test.runIf(HAS_OWN)('includes the functions that a command called, and is replaced if it is damaged', async () => {
+  test.runIf(HAS_OWN)('compiled code includes the functions that ran, and is replaced if damaged', async () => {
     const { url } = await serving(() => ({ body: [] }));
     const at = savedPlace(url);
     const list = () => petstore({ ...at, env: { ...at.env, HOME: at.dir } }, ['categories', 'list', '--json']);
@@ -122,7 +122,7 @@ describe.runIf(hasModes)('compiled code', () => {
     expect(readFileSync(service).includes('petstore-cli/')).toBe(true);
   });
 
-  test('is not kept, without an error, if a file has the name of its directory', async () => {
+  test('compiled code is not kept if a file has the name of its directory, and no error is printed', async () => {
     const home = tempDir();
     await versionFrom(home);
     const cache = join(home, '.cache', 'petstore');
@@ -132,44 +132,44 @@ describe.runIf(hasModes)('compiled code', () => {
     expect(await versionFrom(home)).toEqual([version]);
   });
 
-  test('is kept below XDG_CACHE_HOME if that is set', async () => {
+  test('compiled code is kept below XDG_CACHE_HOME if this variable is set', async () => {
     const [home, cache] = [tempDir(), tempDir()];
     expect(await versionFrom(home, { XDG_CACHE_HOME: cache })).toEqual(['none']);
     expect(readdirSync(join(cache, 'petstore'))).toHaveLength(1);
   });
 
-  test('is kept in the directory NODE_COMPILE_CACHE, and not at all with NODE_DISABLE_COMPILE_CACHE', async () => {
+  test('compiled code is kept in the directory NODE_COMPILE_CACHE, and nowhere with NODE_DISABLE_COMPILE_CACHE', async () => {
     const [home, chosen] = [tempDir(), tempDir()];
     expect(await versionFrom(home, { NODE_COMPILE_CACHE: chosen })).toEqual(['none']);
     expect(readdirSync(chosen)).toHaveLength(HAS_OWN ? 1 : 0);
     expect(await versionFrom(home, { NODE_DISABLE_COMPILE_CACHE: '1' })).toEqual(['none']);
   });
 
-  test.each(['701', '702', '704', '710', '720', '740'])('is not kept in a directory with mode %s', async (mode) => {
+  test.each(['701', '702', '704', '710', '720', '740'])('a cache directory of mode %s is not used', async (mode) => {
     const home = tempDir();
     mkdirSync(join(home, '.cache', 'petstore'), { recursive: true });
     chmodSync(join(home, '.cache', 'petstore'), mode);
     expect(await versionFrom(home)).toEqual([]);
   });
 
-  test.each([0o702, 0o720])('is not kept below a directory with mode %o, which others can write', async (mode) => {
+  test.each(['702', '720'])('compiled code is not kept in a home directory of mode %s', async (mode) => {
     const home = tempDir();
     chmodSync(home, mode);
     expect(await versionFrom(home)).toEqual(['none']);
     mkdirSync(join(home, '.cache', 'petstore'), { recursive: true, mode: 0o700 });
     expect(await versionFrom(home)).toEqual([]);
     // As in /tmp, no other user can replace the directory.
-    chmodSync(home, 0o1000 | mode);
+    chmodSync(home, `1${mode}`);
     expect(await versionFrom(home)).toHaveLength(2);
   });
 
-  test('is not kept in a read-only or missing home directory, without an error', async () => {
+  test('compiled code is not kept if the home directory is missing or not a directory, and no error is printed', async () => {
     expect(await versionFrom('/nonexistent')).toEqual(['none']);
     expect(await versionFrom('/dev/null')).toEqual(['none']);
   });
 
   // Only root may change the owner of a directory.
-  test.runIf(process.getuid?.() === 0)('is not kept by root in the home directory of another user', async () => {
+  test.runIf(process.getuid?.() === 0)('root keeps no compiled code in the home of another user', async () => {
     const home = tempDir();
     chownSync(home, 54_321, 54_321);
     expect(await versionFrom(home)).toEqual(['none']);

@@ -68,7 +68,7 @@ test.each([
 });
 
 test.runIf(hasDevFull).each([[LIST], [['--help']], [['--version']]])(
-  'a full disk behind stdout causes exit code 9 for %j',
+  'a full disk behind stdout causes exit code 9 with the arguments %j',
   async (args) => {
     const { code, err } = await inShell('"$@" >/dev/full', ...args);
     const message = 'cannot write the output (no space left on device)';

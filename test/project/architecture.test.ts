@@ -1,4 +1,4 @@
-// The rules of docs/architecture.md that the linter cannot check: layers and time.
+// The rules of docs/architecture.md that the linter cannot check: layers, time and names of the command line.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { expect, test } from 'vitest';
@@ -31,7 +31,7 @@ settings shared-log text client-types.ts clock.ts errors.ts version.ts`
 const unitOf = (file: string): string => /^(?:cli\/)?[^/]+/.exec(file)?.[0] ?? file;
 const levelOf = (file: string): number => LAYERS.findIndex((units) => units.includes(unitOf(file)));
 
-test('every source file is in a layer and imports only lower layers, except for types and imports within the lowest layer', () => {
+test('every source file is in a layer and imports only types or lower layers, except within the lowest layers', () => {
   expect(texts.filter(([file]) => levelOf(file) < 0)).toEqual([]);
   const wrong: string[] = [];
   for (const [file, text] of texts) {
@@ -40,8 +40,9 @@ test('every source file is in a layer and imports only lower layers, except for 
       const to = posix.join(posix.dirname(file), fixed ?? lazy ?? '');
       const [from, at] = [levelOf(file), levelOf(to)];
       if (from < at || unitOf(file) === unitOf(to)) continue;
-      // Units of the lowest layers of the command line and of all may import each other; its files may import types from above.
+      // Units of the lowest layer, and of that of the command line, may import each other.
       if (at === from && (from === LAYERS.length - 1 || from === levelOf('cli/hints.ts'))) continue;
+      // Types of the rooms below `client.ts` may be imported anywhere, and the command line may import all types.
       if (isType && (at > levelOf('client.ts') || file.startsWith('cli/'))) continue;
       wrong.push(`${file} -> ${to}`);
     }
@@ -56,8 +57,8 @@ test('only clock.ts reads the time', () => {
   expect(reading.map(([file]) => file)).toEqual(['clock.ts']);
 });
 
-// `settings/paths.ts` reads the two variables of directories, which the client library honors, too.
-test('no file below the command line names a command, an option or a variable', () => {
+// `settings/paths.ts` reads the two variables of directories, which the client library also reads.
+test('no code below the command line names a command, an option or an environment variable', () => {
   const below = texts.filter(([file]) => levelOf(file) > levelOf('client.ts') && file !== 'settings/paths.ts');
   const commandLine = /`petstore |'--?[a-z]|`--[a-z]| --[a-z-]+(?![\w.])|PETSTORE_|\['?(?:auth|categories)', '/;
   const lines = below.flatMap(([file, text]) => text.split('\n').map((line) => `${file}: ${line.trim()}`));

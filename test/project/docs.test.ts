@@ -41,7 +41,7 @@ test('every file that a document links to, or that a document, source file or sc
 });
 
 test('every anchor that a document links to is a heading of its page', () => {
-  // As GitHub derives it from a heading.
+  // Anchors as GitHub derives them from headings.
   const anchorsOf = (file: string): string[] =>
     [...textOf(file).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
       title
@@ -59,7 +59,7 @@ test('every anchor that a document links to is a heading of its page', () => {
   expect(links.filter(({ page, anchor }) => !anchorsOf(page).includes(anchor))).toEqual([]);
 });
 
-test('the generated part of docs/cli.md is up to date (npm run docs)', () => {
+test('the generated part of docs/cli.md is the output of `npm run docs`', () => {
   const generated = tempDir();
   execFileSync(process.execPath, [join(root, 'scripts/generate-docs.mjs'), generated, BIN]);
   expect(readFileSync(join(generated, 'docs/cli.md'), 'utf8')).toBe(textOf('docs/cli.md'));
@@ -97,7 +97,7 @@ test.runIf(hasShell)('the `sh` code blocks in the documents have no syntax error
   execFileSync('bash', ['-n', '-c', blocks.join('\n')], { stdio: 'pipe' });
 });
 
-test('the documents install the file that npm pack names after the package and its version', () => {
+test('every tarball that the documents name has the name and the version of the package', () => {
   const { name, version } = JSON.parse(textOf('package.json')) as { name: string; version: string };
   const files = documents.flatMap((file) => [...textOf(file).matchAll(/[\w.-]+\.tgz/g)].map(([tarball]) => tarball));
   expect(new Set(files)).toEqual(new Set([`${name}-${version}.tgz`]));
@@ -115,14 +115,14 @@ test('every npm script and benchmark that the documents name exists', () => {
 });
 
 needs('redis')(
-  'the setup of docs/fleet.md starts a server with a password and without eviction, which doctor and a create use',
+  'with the setup of docs/fleet.md, `doctor` accepts the state server without a warning, and a create succeeds',
   async () => {
     await using sandbox = await startSandbox();
     const home = place({ PETSTORE_BASE_URL: sandbox.url, PETSTORE_API_KEY: sandbox.key });
     const bin = join(home.dir, 'bin');
     mkdirSync(bin);
     symlinkSync(BIN, join(bin, 'petstore'));
-    // The server that is installed, on loopback only, without a file of data. It deletes keys unless the setup forbids it.
+    // The installed server, on loopback only and without a data file; it evicts keys unless the setup forbids it.
     const evicting = '- --maxmemory 100mb --maxmemory-policy allkeys-lru';
     const server = `exec env -u LD_PRELOAD ${SERVER_PROGRAMS[0]} ${evicting} "$@" --bind 127.0.0.1 --save '' --pidfile ${home.dir}/pid`;
     writeFileSync(join(bin, 'valkey-server'), `#!/bin/sh\nshift\n${server}\n`, { mode: 0o755 });

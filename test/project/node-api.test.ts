@@ -96,14 +96,14 @@ void main(createClient(options));
 test.each([
   ['nodenext', { module: 'nodenext' }],
   ['bundler', { module: 'esnext', moduleResolution: 'bundler' }],
-])('with module %s, the types compile in ES modules and CommonJS without Node.js types', async (name, how) => {
+])('with module resolution "%s", the types compile in strict mode without Node.js types', async (name, how) => {
   const texts = name === 'bundler' ? { 'use.ts': MODULE } : { 'use.mts': MODULE, 'use.cts': COMMONJS };
   for (const [file, start] of Object.entries(texts)) writeFileSync(join(directory, file), start + USE);
   const bare = { ...how, types: [], lib: ['es2022', 'dom'], skipDefaultLibCheck: true };
   await compile(Object.keys(texts), bare);
 });
 
-test('the documentation examples compile', async () => {
+test('the examples in README.md and docs/node-api.md compile', async () => {
   const typeRoots = [join(PROJECT, 'node_modules', '@types')];
   const how = { module: 'nodenext', types: ['node'], typeRoots, allowJs: true, checkJs: true, skipLibCheck: true };
   const files = examples.map(({ file }) => file);
@@ -180,7 +180,7 @@ console.log(await startSandbox({ prot: 1 }).catch((error) => error instanceof re
   expect(out).toBe('PetstoreError,createClient true PetstoreError\ntrue\n');
 });
 
-test('a logged error shows the names of its classes and its public properties only', async () => {
+test('a logged error shows the class names of the error and its cause, and only public properties', async () => {
   const out = await run(
     'logged.mjs',
     `import { createClient } from 'petstore-cli';
@@ -220,7 +220,7 @@ main();`;
   expect(await run('around.cjs', text, variables)).toBe(`${result}\nunchanged\n`);
 });
 
-test('the Vitest example of docs/node-api.md passes in an empty directory, and leaves no file there or in the home directory', async () => {
+test('the Vitest example of docs/node-api.md passes and leaves no file in the project or home directory', async () => {
   const [project, home] = [tempDir(), tempDir()];
   symlinkSync(join(directory, 'node_modules'), join(project, 'node_modules'), 'junction');
   const example = examples.find(({ text }) => text.includes("'vitest'"));
@@ -232,7 +232,7 @@ test('the Vitest example of docs/node-api.md passes in an empty directory, and l
   expect([readdirSync(project), readdirSync(home)]).toEqual([['node_modules', 'sandbox.test.ts'], []]);
 });
 
-test('the package exports the types that docs/node-api.md lists, and the error class', () => {
+test('the package exports only the types that docs/node-api.md lists, PetstoreError and two functions', () => {
   const types = join(BIN, '../../dist/types');
   const files = readdirSync(types, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.d.ts'));
   const exported = files.flatMap((file) =>

@@ -39,7 +39,7 @@ test('README.md contains more than eight commands with output', () => {
 
 for (const [, command = '', output = ''] of transcripts) {
   const define = /\bjq\b/.test(command) ? needs('jq') : test.runIf(hasShell);
-  define(`the README command "${command}" prints the documented output`, async () => {
+  define(`the README command \`${command}\` prints the documented output`, async () => {
     expect(timeless(await shell(command))).toBe(timeless(output));
   });
 }

@@ -7,7 +7,7 @@ test.each([1, 10, '10'])('the option value %j is accepted as a whole number from
   expect(checkWholeNumber(value, 'n', 1, 10)).toBe(Number(value));
 });
 
-test.each([0, 11, '', ' 5', 1.5, '0x5', [5]])(
+test.each([[0], [11], [''], [' 5'], [1.5], ['0x5'], [[5]]])(
   'the option value %j is rejected as a whole number from 1 to 10',
   (value) => {
     expect(() => checkWholeNumber(value, 'n', 1, 10)).toThrow(expect.objectContaining({ kind: 'usage' }));
@@ -19,8 +19,11 @@ test('a timeout is rounded up to a millisecond and capped at the longest timer',
   expect(() => checkTimeout(0)).toThrow('timeoutMs must be greater than 0');
 });
 
-test('undefined and null count as no options, and an invalid path is rejected', () => {
+test('undefined and null count as no options', () => {
   for (const none of [undefined, null]) expect(checkOptions(none, ['a'], 'f')).toEqual({});
+});
+
+test('a path is a string that is neither empty nor contains NUL, or undefined', () => {
   expect([checkPath(undefined, 'data'), checkPath('x', 'data')]).toEqual([undefined, 'x']);
   for (const path of ['', 'a\0b', 5]) expect(() => checkPath(path, 'data')).toThrow('data must be a path');
 });

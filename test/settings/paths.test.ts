@@ -19,7 +19,7 @@ test.each([
   ['darwin', '/Users/a', {}, '/Users/a/Library/Preferences/petstore', '/Users/a/Library/Application Support/petstore'],
   ['win32', undefined, WINDOWS, 'C:\\Ann\\Roaming\\petstore\\Config', 'C:\\Ann\\Local\\petstore\\State'],
   ['win32', 'C:\\A', {}, 'C:\\A\\AppData\\Roaming\\petstore\\Config', 'C:\\A\\AppData\\Local\\petstore\\State'],
-])('on %s (home: %j) with %j, keys are kept in %s and state in %s', (platform, homeDir, env, ...dirs) => {
+])('on %s with home %j and the environment %j, keys are in %s and state in %s', (platform, homeDir, env, ...dirs) => {
   const context = { platform, homeDir, env };
   expect([configDir(context), stateDir(context)]).toEqual(dirs);
 });

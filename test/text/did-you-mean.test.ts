@@ -12,7 +12,7 @@ test.each([
   ['do', 'Dog'],
   ['doog', 'Dog'],
   ['', undefined],
-])('the suggestion for "%s" is %s', (word, meant) => {
+])('the suggestion for %j is %j', (word, meant) => {
   expect(closestMatch(word, ['list', 'create', 'Donkey', 'Dog'])).toBe(meant);
 });
 

@@ -48,6 +48,6 @@ test.each([
   ['क\u{e0148}\u200dष', 'क<U+E0148><U+200D>ष'],
   ['क\u200d\u3164', 'क<U+200D><U+3164>'],
   ['犬 café ñ 🐕', '犬 café ñ 🐕'],
-])('%j is escaped as %s', (text, shown) => {
+])('the text %j is shown as %s', (text, shown) => {
   expect(escapeControls(text)).toBe(shown);
 });

@@ -26,7 +26,7 @@ test.each([
   [HOUR + 1, '1h 1m'],
   [24 * HOUR, '1 day'],
   [51 * HOUR, '2 days 3h'],
-])('a duration of %i ms is shown as "%s", never shorter than it is', (ms, text) => {
+])('a duration of %i ms is shown as "%s"', (ms, text) => {
   expect(formatDuration(ms)).toBe(text);
 });
 
@@ -59,7 +59,7 @@ test.each([
   ['-1s', undefined],
   ['1w', undefined],
   ['999999999999d', undefined],
-])('the duration "%s" is parsed to milliseconds, or is invalid', (text, ms) => {
+])('parsing the duration %j returns %s', (text, ms) => {
   expect(parseDuration(text)).toBe(ms);
 });
 
@@ -69,11 +69,11 @@ test.each([
   [1500, '1500ms'],
   [30_000, '30s'],
   [90_000, '1m 30s'],
-])('a chosen duration of %i ms is shown as %s', (ms, text) => {
+])('a duration of %i ms that a user typed is shown as %s', (ms, text) => {
   expect(formatChosenDuration(ms)).toBe(text);
 });
 
-test('a local time has a date only on another day, and a wait of at most a minute has no time', () => {
+test('a local time has a date only on another day, and a wait of at most a minute is shown without its end', () => {
   const noon = new Date(2026, 10, 21, 12, 0).getTime();
   expect(formatLocalTime(noon + 65 * MINUTE, noon)).toBe('13:05');
   expect(formatLocalTime(noon + 13 * HOUR, noon)).toBe('2026-11-22 01:00');
@@ -88,7 +88,7 @@ test('a limit above 1,000,000 is shown as unlimited, and 1,000,000 as a number',
   expect(formatRemaining(1234, null)).toBe('1,234');
 });
 
-test('counts, lists and quotes are formatted correctly at their limits', () => {
+test('a count of 1 has a singular noun, and a list or a quote is shortened only above its maximum', () => {
   expect([0, 1, 2000].map((count) => formatCount(count, 'row'))).toEqual(['0 rows', '1 row', '2,000 rows']);
   expect([formatSome(['a', 'b'], 2), formatSome(['a', 'b', 'c'], 2)]).toEqual(['a, b', 'a, b, and 1 more']);
   expect(quoted('x'.repeat(40))).toBe(`"${'x'.repeat(40)}"`);

@@ -25,7 +25,7 @@ test('an integer from 2^53 is parsed as a bigint, and the last of two fields wit
 test.each([
   ...'{"a":1,} 007 [1000000000000000007,007] {1e5:2} {1000000000000000000:1} 1. .5e3 1e51e5 1.5.5e1 [1e3-1]'.split(' '),
   ...['"open 1.5e3', '1e5 "open', '"a\\"', '[1e999"a"]', 'NaN', '', ' ', "{'a':1.0}", '["\n", 1.0]'],
-])('the invalid JSON document %j is rejected by an error that does not quote it', (text) => {
+])('the invalid JSON document %j is rejected with an error that does not quote it', (text) => {
   expect(() => JSON.parse(text)).toThrow(SyntaxError);
   expect(() => parseJson(text)).toThrow(/^not valid JSON$/);
 });
@@ -65,7 +65,7 @@ test.each([20, 1_000_000])('an integer of %i digits is rejected, and one of 19 i
   expect(parseJson(`[-${'9'.repeat(19)},"${text}",0.${text}]`)).toEqual([-9999999999999999999n, text, 1]);
 });
 
-test('a document nested more than 100 levels deep is rejected', () => {
+test('a JSON document nested more than 100 levels deep is rejected', () => {
   const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
   expect(stringifyJson(parseJson(nested(100)))).toBe(nested(100));
   expect(() => parseJson(nested(101))).toThrow('nested more than 100 levels deep');
@@ -73,7 +73,7 @@ test('a document nested more than 100 levels deep is rejected', () => {
   expect(() => parseJson(`[9007199254740993,${nested(100_000)}]`)).toThrow(SyntaxError);
 });
 
-test('undefined is written as null, and a bigint with all digits', () => {
+test('stringifyJson writes undefined as null, and a bigint with all digits', () => {
   expect(stringifyJson(undefined)).toBe('null');
   expect(stringifyJson({ a: 1n, b: [2n ** 64n] }, 2)).toBe('{\n  "a": 1,\n  "b": [\n    18446744073709551616\n  ]\n}');
 });

@@ -27,7 +27,7 @@ test('a secret of eight characters is redacted, and a shorter one is not', () =>
   expect(redactor.redact('eight-ch seven-c')).toBe('[redacted] seven-c');
 });
 
-test.each(['sk_', 'pk_', 'rk_', 'sandbox_'])('a word of 20 characters that begins with %s is a key', (start) => {
+test.each(['sk_', 'pk_', 'rk_', 'sandbox_'])('a word of 20 characters that begins with %s counts as a key', (start) => {
   const word = start.padEnd(20, 'x');
   expect([looksLikeKey(word), looksLikeKey(word.slice(1)), looksLikeKey(word.slice(0, 19))]).toEqual([
     true,
@@ -52,7 +52,7 @@ test.each([
   [['categories', 'list', '--timeout', SECRET], 'invalid duration "[redacted]" for --timeout'],
   [['api', 'GET', `//${SECRET}`], 'the path is a full URL'],
   [['api', 'GET', '/x', '--data', SECRET], 'is not valid JSON'],
-])('the error about %j omits the key but repeats the rest', async (args, words) => {
+])('the error about the arguments %j names the mistake but not the key', async (args, words) => {
   const { code, out, err } = await inProcess(args, { stdin: '' });
   expect([2, 3]).toContain(code);
   expect((out + err).toLowerCase()).not.toContain('qz7x');
@@ -67,14 +67,14 @@ test.each([
   [['categories', 'import', 'exports/species-of-2024-01-31.csv'], 'exports/species-of-2024-01-31.csv'],
   [['categories', 'import', 'sk_animals_of_europe.csv'], 'sk_animals_of_europe.csv'],
   [['categories', 'list', '--serch=cats'], 'did you mean --search?'],
-])('the error quotes %j in full because it contains no key', async (args, words) => {
+])('the error about the arguments %j is not redacted, because they contain no key', async (args, words) => {
   const { code, err } = await inProcess(args, { stdin: '' });
   expect(code).toBe(2);
   expect(err).toContain(words);
 });
 
 test.each(['sandbox_dev', 'sk_team', 'rk_prod_eu', 'team-blue2green-x1', 'eu-central-1a-2026w47'])(
-  'the profile name %s is not treated as a key',
+  'the profile name "%s" does not count as a key',
   async (name) => {
     const { err } = await inProcess(['auth', 'login', name], { stdin: 'sk_secret_0123456789abcdef\n' });
     expect(err).toContain(`error: profile "${name}" does not exist\n`);
