@@ -307,7 +307,7 @@ test.each<[string, string, object[]]>([
   ['a live run whose lock a server lost', 'a', [took('b'), beat('b', 6), beat('a', 7, 1), beat('b', 9)]],
   ['a live run whose lock a server lost to an earlier holder', 'a', [took('b'), confirm('b'), beat('a', 9, 2)]],
   [
-    'a run that was confirmed before a run whose lock a server lost returned',
+    'after a server lost a lock, a run that was confirmed before the earlier holder returned',
     'b',
     [took('b'), confirm('b'), beat('a', 9, 1)],
   ],
