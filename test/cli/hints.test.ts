@@ -150,7 +150,7 @@ const lookUp = (search: string): string =>
   `run \`petstore categories list ${search} -p staging\` to check whether the category exists before you retry`;
 const PIG = lookUp("--search 'guinea pig'");
 const HOST = 'run `petstore auth status -p staging` to check the host name in the base URL';
-// A typed profile overrides the variable.
+// A typed profile overrides PETSTORE_BASE_URL.
 const saveUnknownHost = () => [set(BASE_URL)(), login(['--no-verify', '--url', 'https://nowhere.invalid/v1'])];
 const BASE_URL = { PETSTORE_BASE_URL: 'https://other.invalid/v1' };
 const STATUS = 'run `petstore auth status -p staging` to check the base URL';

@@ -1,4 +1,4 @@
-// Wrong usage: each error names the mistake, and its hint the command or option that was meant.
+// Usage errors: each names the mistake, and its hint names the intended command or option.
 import { expect, test } from 'vitest';
 import { inProcess } from '../support/world.ts';
 

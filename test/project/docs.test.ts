@@ -74,7 +74,7 @@ test('the reference lists exactly the PETSTORE_ variables that the source reads'
   expect(ours([...read, ...options])).toEqual(ours([...ENVIRONMENT.map(({ name }) => name), ...options]));
 });
 
-// The commands in code spans and in blocks for a shell.
+// The commands in code spans and shell blocks.
 const commands = documents.flatMap((file) => {
   const text = textOf(file);
   const blocks = [...text.matchAll(/^```(?:sh|console)\n(.*?)^```/gms)].flatMap(([, block = '']) => block.split('\n'));

@@ -23,7 +23,7 @@ test('undefined and null count as no options', () => {
   for (const none of [undefined, null]) expect(checkOptions(none, ['a'], 'f')).toEqual({});
 });
 
-test('a path is a string that is neither empty nor contains NUL, or undefined', () => {
+test('a path that is empty, contains NUL or is not a string is rejected, and undefined is accepted', () => {
   expect([checkPath(undefined, 'data'), checkPath('x', 'data')]).toEqual([undefined, 'x']);
   for (const path of ['', 'a\0b', 5]) expect(() => checkPath(path, 'data')).toThrow('data must be a path');
 });

@@ -53,7 +53,7 @@ test('completion of a command reads no profiles', async () => {
   expect(await suggest(root, ['categories', 'g'], () => expect.unreachable())).toHaveLength(1);
 });
 
-/** For each shell, the command line of an interactive one with the prompt `shell> ` that has read `script`. */
+/** For each shell, the command line that starts it interactively, with the prompt `shell> ` and the completion script. */
 const SHELLS: Readonly<Record<string, readonly string[]>> = {
   bash: ['bash', '--noprofile', '--rcfile', 'start-bash', '-i'],
   zsh: ['zsh', '-d', '-i'],
@@ -100,13 +100,13 @@ for (const shell of Object.keys(SHELLS)) {
   });
 }
 
-needs('zsh')('zsh lists values alone, and commands with their descriptions', async () => {
+needs('zsh')('Tab in zsh lists values alone, and commands with their descriptions', async () => {
   const screen = await typeInShell('zsh', ['categories list --format ', 'auth s']);
   expect(screen).toMatch(/^csv +json +ndjson +table +tsv/m);
   expect(screen).toMatch(/^switch +-- set the active profile/m);
 });
 
-test('the PowerShell script registers itself and completes an empty last word', async () => {
+test('the PowerShell completion script registers itself and completes an empty last word', async () => {
   const { out } = await inProcess(['completion', 'powershell']);
   expect(out).toMatch(/^Register-ArgumentCompleter -Native -CommandName petstore/m);
   // npm's shim for PowerShell drops a bare --.

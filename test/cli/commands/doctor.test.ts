@@ -33,7 +33,7 @@ async function doctor(env: Record<string, string>, args: readonly string[] = [],
 const KEY = { PETSTORE_API_KEY: 'sk_secret_0123456789abcdef' };
 const at = (url: string) => ({ ...KEY, PETSTORE_BASE_URL: url });
 
-/** A directory with a private config directory of these files. */
+/** A directory with a private config directory that contains these files. */
 function withConfig(files: Readonly<Record<string, string>>): string {
   const dir = tempDir();
   mkdirSync(join(dir, 'config'), { mode: 0o700 });
@@ -89,7 +89,7 @@ test.each<[...Row, response?: { readonly body: unknown; readonly status?: number
   ['an error that repeats the key', at, 4, 'service', '(422): No [redacted].', 'no hint', UNPROCESSABLE],
   ['a list of invalid categories', at, 7, 'service', 'invalid response', 'no hint', { body: [{ id: 'x' }] }],
   ['an empty key and a saved URL', () => ({ PETSTORE_API_KEY: '' }), 3, 'api_key', 'is empty', 'set PETSTORE_API_KEY'],
-  ['a sandbox without a directory', sandboxWithoutData, 9, 'state', NO_DIRECTORY, 'set PETSTORE_STATE_DIR'],
+  ['an unusable sandbox directory', sandboxWithoutData, 9, 'state', NO_DIRECTORY, 'set PETSTORE_STATE_DIR'],
   ['a closed state server', withState('redis://127.0.0.1:9'), 9, 'state_server', '127.0.0.1:9', START],
   ['an HTTP server as state server', httpAsState, 9, 'state_server', '127.0.0.1', 'correct PETSTORE_STATE_URL'],
 ])('`doctor` with %s shows one failed check', async (_what, env, exitCode, id, detail, hint, response) => {
@@ -236,7 +236,7 @@ test.runIf(hasModes).each(['705', '750'])(
     const hint = `run \`chmod -R go= ${join(dir, 'config')}\``;
     chmodSync(join(dir, 'config'), Number.parseInt(mode, 8));
     expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'warning', hint });
-    // Windows has no such modes, and Node reports 0o666 there.
+    // Windows has no such modes, and Node.js reports 0o666 there.
     const onWindows = { context: world([], { platform: 'win32' }) };
     expect(checkDirectory(onWindows, join(dir, 'config'), 'X')).toMatchObject({ status: 'ok' });
     chmodSync(join(dir, 'config'), 0o700);

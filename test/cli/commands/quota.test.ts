@@ -31,7 +31,7 @@ test('`quota` before the first response prints "unknown" and sends nothing', asy
   expect(statuses).toEqual([]);
 });
 
-test('`quota` shows the window that `quota --refresh` fetched until the reset, and then only the limit', async () => {
+test('after `quota --refresh`, `quota` shows the window until the reset, and then only the limit', async () => {
   const { statuses, run, json, clock } = await service();
   const fresh = await run('quota --refresh');
   expect(fresh).toMatchObject({ code: 0, err: '' });

@@ -122,7 +122,7 @@ test.runIf(hasShell).each(['0', '1'])('a login on a full disk (free blocks: %s) 
   expect(fs.readdirSync(dir)).toEqual(['config.json']);
 });
 
-// Saves a profile again and again, and prints a number after each save.
+// Saves a profile repeatedly, and prints a number after each save.
 const WRITER = `
 const [module, dir] = process.argv.slice(1);
 const { openConfStore } = await import(module);

@@ -71,7 +71,7 @@ test.each([
   expect(await resolve(env, profile)).toMatchObject(target);
 });
 
-test('the active profile is used if none is named', async () => {
+test('the active profile is used if no profile is named', async () => {
   expect(await resolve({}, undefined, saved('farm'))).toMatchObject({ profile: 'farm' });
   expect(await resolve({}, undefined, saved('sandbox'))).toMatchObject(SANDBOX);
 });

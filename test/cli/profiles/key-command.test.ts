@@ -91,7 +91,7 @@ test.each([
   await expect(runKeyCommand(command, world([]))).rejects.toMatchObject({ hint });
 });
 
-// Writes its process id and never ends.
+// A key command that writes its process id and never ends.
 function endless() {
   const file = join(tempDir(), 'pid');
   const line = script(`import fs from 'node:fs'; fs.writeFileSync(${JSON.stringify(file)}, String(process.pid));
@@ -99,7 +99,7 @@ function endless() {
   const isAlive = (): boolean => {
     try {
       const pid = Number(readFileSync(file));
-      // The file is empty at first, and 0 is this process's own group.
+      // An empty file reads as 0, the process group of this test.
       return pid > 0 && process.kill(pid, 0);
     } catch {
       return false;

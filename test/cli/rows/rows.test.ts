@@ -138,7 +138,7 @@ test.each<[string, string, message: string, Given?]>([
   ['a duplicate column', 'name,Name\na,b\n', 'duplicate column "name" in the header'],
   ['an unknown column', 'name,__proto__\na,b\n', 'unknown column "__proto__"'],
   ['an unknown field with control characters', '[{"name":"a","\\u001b[31m":1}]', 'unknown field "␛[31m"'],
-  // --ignore-extra would not help.
+  // The option --ignore-extra would not remove the error.
   ['a blank name beside an unknown field', '{"name":"","x":1}', 'name is blank'],
   ['a value in a column without a name', 'name,\na,b\n', 'the row has a value in a column without a name'],
   ['a delimiter of two characters', 'name\na\n', 'invalid value "||" for --delimiter', { delimiter: '||' }],

@@ -53,7 +53,7 @@ test.each<[what: string, signal: string, code: number, step: Partial<Step>]>([
 
 const REJECTED = 'rejected the API key (401): The API key is not valid.';
 
-test('a login asks again only for the unreachable URL or the rejected key', async () => {
+test('a login asks again only for an unreachable URL or a rejected key', async () => {
   const run = await login('farm --max-retries 0', [
     typed('Base URL for profile', 'http://127.0.0.1:9/v1'),
     typed('API key for profile', 'wrong-key'),

@@ -178,7 +178,7 @@ withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
 });
 
 withServer('an import that is interrupted while its state server hangs prints its document within 10 s', async () => {
-  // The timeouts of calls to a state server are intervals.
+  // The timeouts of calls to a state server use `setInterval`.
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const server = await startStateServer();

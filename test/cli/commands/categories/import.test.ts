@@ -314,7 +314,7 @@ test('the progress line of an import fits the terminal, and is cleared before a 
   expect(err).toMatch(/\u001b\[0Kwarning: 1 existing/);
 });
 
-test('names that differ only in case, spaces or Unicode form are named in one line', () => {
+test('one warning lists the names that differ only in case, spaces or Unicode form', () => {
   const rows = ['cat', 'Cat', 'dog', 'dog\u00a0', 'é', 'e\u0301', 'ant', 'ANT', 'cat', 'bat'].map((name) => ({ name }));
   expect(lookAlikesWarning(rows)).toBe(
     'names that differ only in case, spaces or Unicode form become separate categories: "cat" and "Cat", "dog" and "dog\u00a0", "é" and "e\u0301", and 1 more',

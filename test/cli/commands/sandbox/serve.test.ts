@@ -90,7 +90,7 @@ test('commands with the profile "sandbox" share data with `petstore sandbox`, an
   expect(await (await get(url, 'sandbox_alice_0001')).text()).toBe('[{"id":1,"name":"dog"},{"id":2,"name":"dog"}]');
 });
 
-test('`sandbox --reset` on a busy port is a usage error with a hint to `--port 0`, and keeps the data', async () => {
+test('`sandbox --reset` on a busy port is a usage error with the hint to use `--port 0`, and keeps the data', async () => {
   const data = join(tempDir(), 'data');
   const { port, create, list } = await startTestSandbox({ data });
   await create({ name: 'dog' });
