@@ -92,6 +92,19 @@ withServer('concurrent calls of one process apply each record once', async () =>
   expect(log.cached()).toEqual(['a', 'b', 'c', 'd']);
 });
 
+withServer.each([
+  ['9-0', '10-0'],
+  ['5-9', '5-10'],
+])('a reader that knows entry %s reduces entry %s, since ids are compared as numbers', async (...ids) => {
+  await using server = await RedisServer.start();
+  const log = writer(stateServer(server));
+  for (const id of ids) {
+    await server.command('XADD', KEY, id, 't', '1', 'r', id);
+    await log.refresh();
+  }
+  expect(log.cached()).toEqual(ids);
+});
+
 withServer('a deleted log is restored by any process that has read it, and no state diverges', async () => {
   await using server = await RedisServer.start();
   const writers = Array.from({ length: 6 }, () => writer(stateServer(server), { rotateAt: 15 }));
@@ -104,6 +117,15 @@ withServer('a deleted log is restored by any process that has read it, and no st
   const states = await Promise.all(writers.map((log) => log.refresh()));
   for (const state of states) expect(state).toEqual(states[0]);
   expect(states[0]?.filter((record) => record.startsWith('14.')).length).toBe(6);
+});
+
+withServer('a log that the server has lost begins with all records of the next process that appends one', async () => {
+  await using server = await RedisServer.start();
+  const log = writer(stateServer(server));
+  for (const record of ['a', 'b']) await log.append(record);
+  await server.command('FLUSHALL');
+  expect(await append(log, 'c')).toEqual(['a', 'b', 'c']);
+  expect(await writer(stateServer(server)).refresh()).toEqual(['a', 'b', 'c']);
 });
 
 withServer(
