@@ -125,7 +125,7 @@ test.each([
   ['no-origin', 'is for an unknown host and is not sent to https://a.example'],
   ['malformed', 'from profile "malformed" contains a space'],
   ['keyless', 'profile "keyless" has no API key'],
-])('the error about the saved profile "%s" contains "%s", with the hint to log in again', (profile, message) =>
+])('the error about the saved profile "%s" contains %j, with the hint to log in again', (profile, message) =>
   rejected('auth')(profile, BOTH, message, `run \`petstore auth login ${profile}\` to save a valid key`),
 );
 
@@ -136,7 +136,7 @@ test.each([
   [undefined, { ...URL_B, ...STAGING }, 'has no API key', 'set PETSTORE_API_KEY'],
   [undefined, { PETSTORE_API_KEY: '' }, 'the API key from PETSTORE_API_KEY is empty', 'set PETSTORE_API_KEY'],
   [undefined, { PETSTORE_API_KEY: 'k\n' }, 'the API key from PETSTORE_API_KEY contains', 'set PETSTORE_API_KEY'],
-])('with the profile option %s, the environment %j is an auth error that contains "%s"', rejected('auth'));
+])('with the profile option %s, the environment %j is an auth error that contains %j', rejected('auth'));
 
 test('the hint about an active profile without a base URL also names the sandbox, which needs no account', async () => {
   const hint = `${LOGIN}, or add -p sandbox, which needs no account`;

@@ -159,7 +159,7 @@ test.each<[string, string, message: string, Given?]>([
   ['an unknown `--encoding`', 'name\na\n', 'invalid encoding "windows" for --encoding', { encoding: 'windows' }],
   ['`--map` of an id', 'Nr,name\n1,a\n', 'invalid value "id=Nr" for --map', { map: ['id=Nr'] }],
   ['`--map` without a column', 'name\na\n', 'invalid value "name=" for --map', { map: ['name='] }],
-])('%s is a usage error of an import', async (_what, content, message, given) => {
+])('%s is a usage error in an import', async (_what, content, message, given) => {
   expect((await failure(content, given)).message).toContain(message);
 });
 
