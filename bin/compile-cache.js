@@ -6,7 +6,7 @@
 const { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs');
 const { homedir } = require('node:os');
 const { basename, dirname, isAbsolute, join } = require('node:path');
-const { cachedDataVersionTag } = require('node:v8');
+const { cachedDataVersionTag, deserialize, serialize } = require('node:v8');
 const { Script } = require('node:vm');
 
 const { arch, env, pid, platform, version } = process;
@@ -37,43 +37,62 @@ function isPrivate(directory) {
   return platform === 'win32' || (uid === process.geteuid() && (mode & 0o077) === 0);
 }
 
-/** Loads the chunks with their compiled code in the directory, and adds what is missing when the process ends. */
-function keepIn(directory) {
-  const missing = [];
-  const chunks = join(dirname(__dirname), 'dist', 'chunks');
-  require.extensions['.cjs'] = (module, filename) => {
-    // V8 compares only the length of the text, but the name of a chunk contains a hash of its text.
-    if (dirname(filename) !== chunks) return require.extensions['.js'](module, filename);
-    const file = join(directory, basename(filename));
-    const text = readFileSync(filename, 'utf8');
-    const script = new Script(`(function (exports, require, module) {${text}\n})`, {
-      filename,
-      cachedData: read(file),
-    });
-    if (script.cachedDataRejected !== false) missing.push([file, script]);
-    script.runInThisContext().call(module.exports, module.exports, (id) => module.require(id), module);
+/** The file for the code that this Node.js compiles, or undefined if its directory cannot be used. */
+function cacheFile() {
+  if (env.NODE_COMPILE_CACHE || env.NODE_DISABLE_COMPILE_CACHE) return undefined;
+  try {
+    const [base, directory] = locate();
+    if (!statSync(directory, { throwIfNoEntry: false }) && isSafe(base)) {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+    }
+    const isUsable = isPrivate(directory) && isSafe(directory);
+    return isUsable ? join(directory, `${version}-${arch}-${cachedDataVersionTag()}.code`) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Loads the program with the code in the file. When the process ends, the file is replaced if code was missing. */
+function loadWith(file, main) {
+  // V8 compares only the length of a text, but this one contains a hash of all chunks.
+  const build = readFileSync(main, 'utf8');
+  const code = read(file, build);
+  const [loaded, scripts] = [{}, {}];
+  const load = (filename) => {
+    const name = basename(filename);
+    if (name in loaded) return loaded[name];
+    const wrapper = `(function (exports, require) {${readFileSync(filename, 'utf8')}\n})`;
+    scripts[name] = new Script(wrapper, { filename, cachedData: code[name] });
+    loaded[name] = {};
+    const requireFrom = (id) => (id.startsWith('./') ? load(join(dirname(filename), id)) : require(id));
+    scripts[name].runInThisContext()(loaded[name], requireFrom);
+    return loaded[name];
   };
   process.on('exit', () => {
+    if (Object.values(scripts).every(({ cachedDataRejected }) => cachedDataRejected === false)) return;
     try {
-      for (const [file, script] of missing) write(file, script.createCachedData());
+      for (const name in scripts) code[name] = scripts[name].createCachedData();
+      write(file, serialize({ build, code }));
     } catch {
       // The directory cannot be used.
     }
   });
+  return load(main);
 }
 
-function read(file) {
+/** The code of the chunks of this build, by name. */
+function read(file, build) {
   try {
-    return readFileSync(file);
+    const kept = deserialize(readFileSync(file));
+    return kept.build === build ? kept.code : {};
   } catch {
-    return undefined;
+    return {};
   }
 }
 
 /** Writes a whole file or none, even if the machine crashes, since V8 does not check the content. */
 function write(file, bytes) {
   const draft = `${file}.${pid}`;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
     writeFileSync(draft, bytes, { flag: 'wx', mode: 0o600, flush: true });
     renameSync(draft, file);
@@ -82,15 +101,7 @@ function write(file, bytes) {
   }
 }
 
-if (!env.NODE_COMPILE_CACHE && !env.NODE_DISABLE_COMPILE_CACHE) {
-  try {
-    const [base, directory] = locate();
-    if (!statSync(directory, { throwIfNoEntry: false }) && isSafe(base)) {
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
-    }
-    if (isPrivate(directory) && isSafe(directory))
-      keepIn(join(directory, `${version}-${arch}-${cachedDataVersionTag()}`));
-  } catch {
-    // The directory cannot be used.
-  }
-}
+module.exports = (main) => {
+  const file = cacheFile();
+  return file ? loadWith(file, main) : require(main);
+};

@@ -30,8 +30,8 @@ if (major < 20 || (major === 20 && minor < 19)) {
   fail(2, 'usage', `petstore requires Node.js 20.19.0 or newer; this is ${process.versions.node}`, 'update Node.js');
 } else {
   try {
-    if (require('node:module').enableCompileCache) require('./compile-cache.js');
-    require('../dist/main.cjs').ended.catch(crash);
+    const load = require('node:module').enableCompileCache ? require('./compile-cache.js') : require;
+    load(require.resolve('../dist/main.cjs')).ended.catch(crash);
   } catch (error) {
     crash(error);
   }
