@@ -1,6 +1,6 @@
 // The service with one key: its ledger, HTTP client and operations, each opened at its first use, for the command line and the
 // library.
-import type { Api } from './api/categories.ts';
+import type { Categories } from './api/categories.ts';
 import type { HttpClient } from './http/http-client.ts';
 import type { HttpClientOptions } from './http/types.ts';
 import { initialState } from './rate-limit/key-state.ts';
@@ -62,9 +62,9 @@ export class Service {
   }
 
   /** Throws as `httpClient` does. */
-  async api(): Promise<Api> {
-    const { createApi } = await import('./api/categories.ts');
-    return createApi(await this.httpClient());
+  async categories(): Promise<Categories> {
+    const { createCategories } = await import('./api/categories.ts');
+    return createCategories(await this.httpClient());
   }
 
   /** The rate limit as of the last response. With a state server, nothing is known before the ledger is opened. */

@@ -8,14 +8,15 @@ import { checkOptions, checkTimeout, invalidValueError } from '../settings/check
 import { formatChoices } from '../text/format.ts';
 import { stringifyJson, toPlainJson } from '../text/json.ts';
 import type { Redactor } from '../text/redact.ts';
-import type { Api } from './categories.ts';
-import { createApi } from './categories.ts';
+import type { Categories } from './categories.ts';
+import { createCategories } from './categories.ts';
 import { METHODS, rawRequest } from './raw-request.ts';
 import type { Category, CategoryId, NewCategory } from './types.ts';
 import { newCategoryProblem } from './types.ts';
 
 /** One call, whose requests share a signal and a timeout. */
-interface Call extends Api {
+interface Call {
+  readonly categories: Categories;
   readonly send: HttpClient['send'];
   /** Aborts the requests of the call; the reason is a PetstoreError. */
   readonly signal: AbortSignal;
@@ -57,7 +58,7 @@ export class Calls {
       const timeoutMs = checkTimeout(options.timeoutMs ?? this.#options.timeoutMs);
       const { signal } = abort;
       const send: Call['send'] = async (request) => (await httpClient()).send({ ...request, signal, timeoutMs });
-      const result = work({ send, ...createApi({ send }), signal, timeoutMs }, options);
+      const result = work({ categories: createCategories({ send }), send, signal, timeoutMs }, options);
       this.#running.add(result);
       return await result.finally(() => this.#running.delete(result));
     } catch (error) {

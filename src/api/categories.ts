@@ -11,8 +11,6 @@ import { escapeControls } from '../text/escape.ts';
 import { decodeCreated, decodeList, hasNextPage } from './decode.ts';
 import type { Category, CategoryId, NewCategory } from './types.ts';
 
-type Sender = Pick<HttpClient, 'send'>;
-
 export const LIST_REQUEST: HttpRequest = { method: 'GET', path: '/categories', isSafe: true };
 const CREATE: HttpRequest = { method: 'POST', path: '/categories', isSafe: false };
 
@@ -34,39 +32,37 @@ const NOT_LISTED = { hint: 'see all categories', reason: { is: 'no_category' } }
 const MOST_COMPARED = 10_000;
 const LONGEST_COMPARED = 60;
 
-export type Api = ReturnType<typeof createApi>;
+export type Categories = ReturnType<typeof createCategories>;
 
 /** The service's operations; each throws PetstoreError. */
-export function createApi(client: Sender) {
+export function createCategories(client: Pick<HttpClient, 'send'>) {
   return {
-    categories: {
-      /** `GET /categories`: all categories, or the one page that the service sent, in the service's order. */
-      list: async () => listing(await client.send(LIST_REQUEST)),
-      /** `list` with `Cache-Control: no-cache`; a response from a cache (`Age`) is a flaw, too. */
-      async listFresh(once = false) {
-        const response = await client.send({ ...LIST_REQUEST, noCache: true, once });
-        const { age = '0' } = response.headers;
-        const { listed, flaw = Number(age) === 0 ? undefined : CACHED } = listing(response);
-        return { listed, flaw };
-      },
-      /**
-       * `POST /categories`: the category as created.
-       * @param beforeSend called just before the first byte is sent; may throw to prevent sending
-       */
-      async create({ name, description }: NewCategory, beforeSend?: () => void, stop?: AbortSignal): Promise<Category> {
-        // Leave out all other fields: the service assigns the id.
-        const body = JSON.stringify({ name, description });
-        const request: HttpRequest = { ...CREATE, body, beforeSend, stop };
-        const response = await client.send(request);
-        const { status } = response;
-        if (status !== 201 && status !== 200) throw responseError(request, response);
-        try {
-          return decodeCreated(response);
-        } catch (error) {
-          if (!(error instanceof PetstoreError)) throw error;
-          throw unknownOutcomeError(request, invalidResponse(error, status), { status });
-        }
-      },
+    /** `GET /categories`: all categories, or the one page that the service sent, in the service's order. */
+    list: async () => listing(await client.send(LIST_REQUEST)),
+    /** `list` with `Cache-Control: no-cache`; a response from a cache (`Age`) is a flaw, too. */
+    async listFresh(once = false) {
+      const response = await client.send({ ...LIST_REQUEST, noCache: true, once });
+      const { age = '0' } = response.headers;
+      const { listed, flaw = Number(age) === 0 ? undefined : CACHED } = listing(response);
+      return { listed, flaw };
+    },
+    /**
+     * `POST /categories`: the category as created.
+     * @param beforeSend called just before the first byte is sent; may throw to prevent sending
+     */
+    async create({ name, description }: NewCategory, beforeSend?: () => void, stop?: AbortSignal): Promise<Category> {
+      // Leave out all other fields: the service assigns the id.
+      const body = JSON.stringify({ name, description });
+      const request: HttpRequest = { ...CREATE, body, beforeSend, stop };
+      const response = await client.send(request);
+      const { status } = response;
+      if (status !== 201 && status !== 200) throw responseError(request, response);
+      try {
+        return decodeCreated(response);
+      } catch (error) {
+        if (!(error instanceof PetstoreError)) throw error;
+        throw unknownOutcomeError(request, invalidResponse(error, status), { status });
+      }
     },
   };
 }
@@ -107,7 +103,7 @@ export function categoriesOf(response: HttpResponse): readonly Category[] {
  * @throws PetstoreError `rejected` with the code `not_found` or `ambiguous`, `service` if the list does not prove
  *   that the category is missing
  */
-export async function getCategory({ list }: Api['categories'], wanted: string | CategoryId): Promise<Category> {
+export async function getCategory({ list }: Categories, wanted: string | CategoryId): Promise<Category> {
   const { listed, flaw } = await list();
   const found = listed.filter(({ id, name }) =>
     typeof wanted === 'string' ? name === wanted : BigInt(id) === BigInt(wanted.id),
@@ -146,7 +142,7 @@ function nearName(wanted: string, names: readonly string[]): string | undefined 
  * @throws PetstoreError as `create` does; `service` if the list does not prove that the category is missing
  */
 export async function createCategory(
-  categories: Api['categories'],
+  categories: Categories,
   { name, description }: NewCategory,
   ifMissing: boolean,
   warn: (text: string) => unknown,
@@ -166,7 +162,7 @@ export async function createCategory(
 }
 
 // A list with a flaw may show that a category exists, but not that it is missing.
-async function findFresh({ listFresh }: Api['categories'], name: string): Promise<Category | undefined> {
+async function findFresh({ listFresh }: Categories, name: string): Promise<Category | undefined> {
   const { listed, flaw } = await listFresh();
   const found = listed.find((category) => category.name === name);
   if (found || !flaw) return found;

@@ -68,7 +68,7 @@ export class Session {
   readonly service = lazy(async () => this.connect(await this.target()));
   readonly ledger = async () => (await this.service()).ledger();
   readonly httpClient = async () => (await this.service()).httpClient();
-  readonly api = async () => (await this.service()).api();
+  readonly categories = async () => (await this.service()).categories();
 
   /** @param credentials those of the command, or of a login, which are not saved yet */
   async connect(credentials: Credentials): Promise<Service> {

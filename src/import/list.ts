@@ -1,5 +1,5 @@
 // The list of existing categories, which is fetched again if it is incomplete, and the categories that a run knows from lists.
-import type { Api, ListFlaw } from '../api/categories.ts';
+import type { Categories, ListFlaw } from '../api/categories.ts';
 import type { Category } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
 import type { ImportEntry } from './results.ts';
@@ -10,7 +10,7 @@ const RETRIES_MS = [2000, 4000];
 export type Pause = (ms: number, reason: 'list' | 'requests' | 'lock') => Promise<void>;
 
 export interface FetchListOptions {
-  readonly categories: Api['categories'];
+  readonly categories: Categories;
   readonly pause: Pause;
 }
 

@@ -1,5 +1,5 @@
 // A service in memory that loses, delays and alters creates, and imports into it in virtual time.
-import type { Api } from '../../src/api/categories.ts';
+import type { Categories } from '../../src/api/categories.ts';
 import type { Category, NewCategory } from '../../src/api/types.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { HEARTBEAT_MS, Lock } from '../../src/import/lock.ts';
@@ -127,7 +127,7 @@ export class FakeService {
     );
     const isAlive = (): boolean => !killed.signal.aborted;
     const alive = <T>(value: T): T | Promise<never> => (isAlive() ? value : new Promise<never>(() => undefined));
-    const listFresh: Api['categories']['listFresh'] = async () => {
+    const listFresh: Categories['listFresh'] = async () => {
       await this.#delay(60);
       await alive(undefined);
       this.script.onList?.(kill);
@@ -165,7 +165,7 @@ export class FakeService {
       seen.add(this.#latest.id);
       return { ...visible(this.#latest), ...(this.script.echoes && { name: row.name }) };
     };
-    const api: Api['categories'] = { list: listFresh, listFresh, create };
+    const api: Categories = { list: listFresh, listFresh, create };
     return { api, crashed, isAlive };
   }
 

@@ -28,7 +28,7 @@ const quotaAction: Action<QuotaOptions, ProfileQuota> = {
       await ledger.forget();
       await session.notice('Cleared the cached quota');
     }
-    if (refreshed) await (await session.api()).categories.list();
+    if (refreshed) await (await session.categories()).list();
     await ledger.refresh();
     return { profile, known: ledger.quota(), refreshed };
   },

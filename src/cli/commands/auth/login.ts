@@ -177,7 +177,7 @@ async function verify(session: Session, profile: string, givenUrl: Entered<BaseU
     const { url: baseUrl } = url.value;
     const service = await session.connect({ profile, baseUrl, key: key.value, ...STORED });
     try {
-      await (await service.api()).categories.list();
+      await (await service.categories()).list();
       return { url: url.value, key: key.value };
     } catch (error) {
       if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;

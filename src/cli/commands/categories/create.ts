@@ -18,7 +18,7 @@ const createAction: Action<CreateOptions, { readonly category: Category; readonl
     if (name.trim() === '') {
       throw new PetstoreError('usage', '--name is empty', { hint: 'pass a name, for example --name dog' });
     }
-    const { categories } = await session.api();
+    const categories = await session.categories();
     return createCategory(categories, { name, description }, ifMissing === true, session.warn);
   },
   view: {

@@ -30,7 +30,7 @@ async function run(session: Session, { id }: GetOptions, name?: string): Promise
     const problem = wanted === undefined ? 'NAME is required' : 'NAME is empty';
     throw new PetstoreError('usage', problem, { hint: 'pass a name, or an id with --id' });
   }
-  return getCategory((await session.api()).categories, wanted);
+  return getCategory(await session.categories(), wanted);
 }
 
 export const get = (): PetstoreCommand =>

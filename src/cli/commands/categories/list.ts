@@ -72,7 +72,7 @@ async function listCategories(session: Session, options: ListOptions): Promise<L
     const message = `--columns and --format ${format} cannot be combined`;
     throw new PetstoreError('usage', message, { hint: 'use --format csv' });
   }
-  const { listed, flaw } = await (await session.api()).categories.list();
+  const { listed, flaw } = await (await session.categories()).list();
   if (flaw) await session.warn(incompleteListWarning(flaw));
   const columns = selectColumns(listed, options.columns);
   const categories = filterAndSort(listed, options);

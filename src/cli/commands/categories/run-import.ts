@@ -51,7 +51,7 @@ async function create(session: Session, rows: readonly NewCategory[], concurrenc
   const { baseUrl } = await session.target();
   const service = await session.service();
   const lockPlace = (await service.stateServer()) ?? session.stateDir();
-  const [{ categories }, ledger] = await Promise.all([service.api(), service.ledger()]);
+  const [categories, ledger] = await Promise.all([service.categories(), service.ledger()]);
   const line = progressLineFormatter(clock);
   try {
     const document = await importCategories({
@@ -80,7 +80,7 @@ async function notifyHolder({ context, options, notice }: Session, { pid, host }
 
 async function preview(session: Session, rows: readonly NewCategory[]): Promise<Preview> {
   const { context, progress } = session;
-  const { categories } = await session.api();
+  const categories = await session.categories();
   const pause = pauseOf({ ...context, onPause: (wait) => progress.wait(wait) });
   const listed = await fetchFirstList({ categories, pause });
   const ledger = await session.ledger();
