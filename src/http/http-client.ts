@@ -1,10 +1,8 @@
 // The HTTP client: takes a ticket for each attempt, confirms it just before the first byte, and retries.
 import { setMaxListeners } from 'node:events';
-import type { RateLimitReading } from '../rate-limit/key-state.ts';
 import { parseRateLimitHeaders } from './rate-limit-headers.ts';
 import { attemptError } from './request-errors.ts';
 import { rateLimitedError } from './response-errors.ts';
-import type { Attempt } from './retry.ts';
 import { isRefusal, retryDelayMs } from './retry.ts';
 import { TicketQueue } from './ticket-queue.ts';
 import type { HttpClientOptions, HttpRequest, HttpResponse, ResponseHead } from './types.ts';
@@ -80,16 +78,15 @@ export class HttpClient {
     let refusal: HttpResponse | undefined;
     for (;;) {
       const ticket = await this.#tickets.take({ signal: stop, timeoutMs, refusal });
-      const attempt = await this.#attempt(call, ticket);
-      if (!attempt) continue;
-      const { result } = attempt;
+      const result = await this.#attempt(call, ticket);
+      if (!result) continue;
       const refused = !(result instanceof TransportError) && result.status === 429 ? result : undefined;
       refusal = refused ?? refusal;
       // A 429 counts only if no request of the client has succeeded since the last attempt.
       if (!refused || this.#successes === successes) made++;
       successes = this.#successes;
       const limit = { made, allowed: limits.maxRetries + 1, maxWaitMs: limits.maxWaitMs };
-      const pauseMs = request.once ? undefined : retryDelayMs(request, attempt, limit, clock.random());
+      const pauseMs = request.once ? undefined : retryDelayMs(request, result, limit, clock.random());
       if (pauseMs !== undefined) {
         await this.#pause(pauseMs, result, stop);
         continue;
@@ -121,15 +118,18 @@ export class HttpClient {
   }
 
   /** Returns undefined if the ticket was withdrawn before anything was sent. */
-  async #attempt({ request, timeoutMs, stop, abort }: Call, ticket: string): Promise<Attempt | undefined> {
+  async #attempt(
+    { request, timeoutMs, stop, abort }: Call,
+    ticket: string,
+  ): Promise<HttpResponse | TransportError | undefined> {
     const { transport, ledger } = this.#options;
-    let seen: RateLimitReading | undefined;
+    let isObserved = false;
     const onHead = (head: ResponseHead): void => {
-      if (seen) return;
+      if (isObserved) return;
+      isObserved = true;
       const refused = isRefusal(request, head.status);
       if (!refused && head.status < 500) this.#successes++;
-      seen = parseRateLimitHeaders(head, refused);
-      ledger.observe(ticket, seen);
+      ledger.observe(ticket, parseRateLimitHeaders(head, refused));
     };
     const beforeSend = (): void => {
       if (stop.aborted || !ledger.isStillGranted(ticket)) throw WITHDRAWN;
@@ -137,12 +137,11 @@ export class HttpClient {
     };
     this.#inFlight++;
     try {
-      const result = await transport.send(request, { timeoutMs, signal: abort, onHead, beforeSend });
-      return { result, retryAfterMs: seen?.waitMs };
+      return await transport.send(request, { timeoutMs, signal: abort, onHead, beforeSend });
     } catch (error) {
       const failure = error instanceof TransportError ? error : undefined;
-      if (!seen) ledger.release(ticket, failure?.requestSent ? 'lost' : 'unsent');
-      if (failure) return { result: failure, retryAfterMs: seen?.waitMs };
+      if (!isObserved) ledger.release(ticket, failure?.requestSent ? 'lost' : 'unsent');
+      if (failure) return failure;
       if (error === WITHDRAWN) return undefined;
       throw error;
     } finally {

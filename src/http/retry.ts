@@ -1,4 +1,5 @@
 // The retry rules: pure. A create is sent again only if it was certainly not processed.
+import { retryAfterMs } from './rate-limit-headers.ts';
 import type { HttpRequest, HttpResponse, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
@@ -37,12 +38,6 @@ export function isRefusal(request: Pick<HttpRequest, 'isSafe'>, status: number):
   return status === 429 || (status === 503 && !request.isSafe);
 }
 
-/** How an attempt ended; `retryAfterMs` is the wait that a 503 states. */
-export interface Attempt {
-  readonly result: HttpResponse | TransportError;
-  readonly retryAfterMs: number | undefined;
-}
-
 // A retry would fail in the same way.
 const NOT_RETRIED: ReadonlySet<TransportErrorReason> = new Set([
   'tls',
@@ -63,7 +58,7 @@ const BACKOFF_CAP_MS = 10_000;
  */
 export function retryDelayMs(
   request: Pick<HttpRequest, 'isSafe'>,
-  { result, retryAfterMs }: Attempt,
+  result: HttpResponse | TransportError,
   attempts: { readonly made: number; readonly allowed: number; readonly maxWaitMs: number },
   random: number,
 ): number | undefined {
@@ -76,13 +71,13 @@ export function retryDelayMs(
   // The service did not process the request; the ledger decides when to retry it.
   if (result.status === 429) return 0;
   if (!request.isSafe || !statusTraits(result.status).retry) return undefined;
-  const pauseMs = pauseAfter(made, random, retryAfterMs);
+  const pauseMs = pauseAfter(made, random, result.status === 503 ? retryAfterMs(result) : undefined);
   return pauseMs > maxWaitMs ? undefined : pauseMs;
 }
 
 // Jitter only lengthens a pause: a stated pause by at most a tenth, a backoff by at most a quarter.
-function pauseAfter(made: number, random: number, retryAfterMs: number | undefined): number {
+function pauseAfter(made: number, random: number, statedMs: number | undefined): number {
   const backoff = (1 + random / 4) * Math.min(BACKOFF_CAP_MS, BACKOFF_MS * 2 ** made);
-  if (retryAfterMs === undefined) return Math.ceil(backoff);
-  return Math.ceil(Math.max(backoff, retryAfterMs + random * Math.min(1000, retryAfterMs / 10)));
+  if (statedMs === undefined) return Math.ceil(backoff);
+  return Math.ceil(Math.max(backoff, statedMs + random * Math.min(1000, statedMs / 10)));
 }

@@ -1,33 +1,34 @@
 // The retry decision for every result of a read and of a create.
 import { expect, test } from 'vitest';
-import type { Attempt } from '../../src/http/retry.ts';
 import { retryDelayMs, statusTraits } from '../../src/http/retry.ts';
-import type { TransportErrorReason } from '../../src/http/types.ts';
+import type { HttpResponse, TransportErrorReason } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 
 const attempts = { made: 1, allowed: 5, maxWaitMs: 120_000 };
-const response = (status: number, retryAfterMs?: number): Attempt => ({
-  result: { status, headers: {}, receivedAt: 0, sentAt: 0, body: new Uint8Array() },
-  retryAfterMs,
+type Result = HttpResponse | TransportError;
+const response = (status: number, retryAfter?: string): Result => ({
+  status,
+  headers: { 'retry-after': retryAfter },
+  receivedAt: 0,
+  sentAt: 0,
+  body: new Uint8Array(),
 });
-const failure = (reason: TransportErrorReason, requestSent: boolean): Attempt => ({
-  result: new TransportError(reason, requestSent, ''),
-  retryAfterMs: undefined,
-});
-const isRetried = (isSafe: boolean, outcome: Attempt): boolean =>
-  retryDelayMs({ isSafe }, outcome, attempts, 0.5) !== undefined;
+const failure = (reason: TransportErrorReason, requestSent: boolean): Result =>
+  new TransportError(reason, requestSent, '');
+const isRetried = (isSafe: boolean, result: Result): boolean =>
+  retryDelayMs({ isSafe }, result, attempts, 0.5) !== undefined;
 
-function label({ result }: Attempt): string {
+function label(result: Result): string {
   if (!(result instanceof TransportError)) return `a ${result.status}`;
   return `the failure "${result.reason}" ${result.requestSent ? 'of a request that was sent' : 'before the request was sent'}`;
 }
 
-function rows(cases: readonly Attempt[], read: boolean, create: boolean) {
+function rows(cases: readonly Result[], read: boolean, create: boolean) {
   const retried = create ? 'a read and a create are' : read ? 'only a read is' : 'neither a read nor a create is';
-  return cases.map((attempt) => [label(attempt), retried, attempt, read, create] as const);
+  return cases.map((result) => [label(result), retried, result, read, create] as const);
 }
-const statuses = (...list: number[]): Attempt[] => list.map((status) => response(status));
-const failures = (sent: boolean, ...list: TransportErrorReason[]): Attempt[] => list.map((one) => failure(one, sent));
+const statuses = (...list: number[]): Result[] => list.map((status) => response(status));
+const failures = (sent: boolean, ...list: TransportErrorReason[]): Result[] => list.map((one) => failure(one, sent));
 
 test.each([
   ...rows([response(429)], true, true),
@@ -37,8 +38,8 @@ test.each([
   ...rows(failures(true, 'timeout', 'reset', 'protocol'), true, false),
   ...rows(failures(false, 'tls', 'proxy-auth', 'proxy-denied', 'proxy-refused', 'aborted'), false, false),
   ...rows(failures(true, 'too-large', 'aborted'), false, false),
-])('after %s, %s retried', (_what, _retried, attempt, read, create) => {
-  expect([isRetried(true, attempt), isRetried(false, attempt)]).toEqual([read, create]);
+])('after %s, %s retried', (_what, _retried, result, read, create) => {
+  expect([isRetried(true, result), isRetried(false, result)]).toEqual([read, create]);
 });
 
 test('the backoff of a read doubles, up to ten seconds, and jitter only lengthens it', () => {
@@ -52,13 +53,13 @@ test('the backoff of a read doubles, up to ten seconds, and jitter only lengthen
 
 test('the pause after a 503 is at least its Retry-After, and a Retry-After beyond `--max-wait` ends the attempts', () => {
   const pauses = (random: number) =>
-    [0, 4000, 60_000].map((stated) => retryDelayMs({ isSafe: true }, response(503, stated), attempts, random));
+    ['0', '4', '60'].map((stated) => retryDelayMs({ isSafe: true }, response(503, stated), attempts, random));
   expect([pauses(0), pauses(0.999999)]).toEqual([
     [300, 4000, 60_000],
     [375, 4400, 61_000],
   ]);
-  expect(retryDelayMs({ isSafe: true }, response(503, 120_000), attempts, 0)).toBe(120_000);
-  expect(retryDelayMs({ isSafe: true }, response(503, 120_001), attempts, 0)).toBeUndefined();
+  expect(retryDelayMs({ isSafe: true }, response(503, '120'), attempts, 0)).toBe(120_000);
+  expect(retryDelayMs({ isSafe: true }, response(503, '120.001'), attempts, 0)).toBeUndefined();
 });
 
 test('the backoff after a failed connection is at most `--max-wait`', () => {
