@@ -123,10 +123,7 @@ export class HttpClient {
     ticket: string,
   ): Promise<HttpResponse | TransportError | undefined> {
     const { transport, ledger } = this.#options;
-    let isObserved = false;
     const onHead = (head: ResponseHead): void => {
-      if (isObserved) return;
-      isObserved = true;
       const refused = isRefusal(request, head.status);
       if (!refused && head.status < 500) this.#successes++;
       ledger.observe(ticket, parseRateLimitHeaders(head, refused));
@@ -140,7 +137,7 @@ export class HttpClient {
       return await transport.send(request, { timeoutMs, signal: abort, onHead, beforeSend });
     } catch (error) {
       const failure = error instanceof TransportError ? error : undefined;
-      if (!isObserved) ledger.release(ticket, failure?.requestSent ? 'lost' : 'unsent');
+      if (!failure?.head) ledger.release(ticket, failure?.requestSent ? 'lost' : 'unsent');
       if (failure) return failure;
       if (error === WITHDRAWN) return undefined;
       throw error;
