@@ -10,25 +10,27 @@ import { unescape as decode } from 'node:querystring';
 import type { TLSSocket } from 'node:tls';
 import { connect } from 'node:tls';
 import type { buildConnector } from 'undici';
+import type { ProxySetting } from './proxy.ts';
 import { toTransportError } from './transport-errors.ts';
 import type { TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
 /** @throws TransportError if the proxy failed; otherwise errors of the TLS connection to the service. `ABORT_ERR` after `timeoutMs` */
 export async function openTunnel(
-  proxy: URL,
+  proxy: ProxySetting,
   { host, hostname, port }: buildConnector.Options,
   timeoutMs: number,
 ): Promise<TLSSocket> {
   const signal = AbortSignal.timeout(timeoutMs);
   const path = port ? `${host}` : `${host}:443`;
   // Decodes leniently: a percent sign in a password need not be escaped.
-  const login = `${decode(proxy.username)}:${decode(proxy.password)}`;
+  const { username, password, protocol, origin } = proxy.url;
+  const login = `${decode(username)}:${decode(password)}`;
   const authorization = `Basic ${Buffer.from(login).toString('base64')}`;
   const headers = { host: path, ...(login !== ':' && { 'proxy-authorization': authorization }) };
-  const send = proxy.protocol === 'https:' ? requestHttps : requestHttp;
+  const send = protocol === 'https:' ? requestHttps : requestHttp;
   const options = { method: 'CONNECT', path, headers, agent: false, rejectUnauthorized: true, signal };
-  const connectEvent = once(send(proxy.origin, options).end(), 'connect');
+  const connectEvent = once(send(origin, options).end(), 'connect');
   const [{ statusCode = 0 }, socket] = (await connectEvent.catch((error: Error) => {
     throw notConnectedError(proxy, error);
   })) as [IncomingMessage, Socket];
@@ -52,21 +54,25 @@ const PROXY_PROBLEMS: Partial<Record<TransportErrorReason, string>> = {
   protocol: 'it sent an invalid HTTP response',
 };
 
-function notConnectedError({ host }: URL, error: Error): TransportError {
+function notConnectedError({ url: { host }, variable }: ProxySetting, error: Error): TransportError {
   const { reason, message, code } = toTransportError(error, false);
   const problem = PROXY_PROBLEMS[reason] ?? message;
-  return new TransportError('proxy', false, `cannot connect to proxy ${host}: ${problem}`, undefined, code);
+  const hint = `correct ${variable}`;
+  return new TransportError('proxy', false, `cannot connect to proxy ${host}: ${problem}`, { code, hint });
 }
 
-function rejectedError({ host, username }: URL, target: string, status: number): TransportError {
+function rejectedError({ url, variable }: ProxySetting, target: string, status: number): TransportError {
   const shown = STATUS_CODES[status] ? `${status} ${STATUS_CODES[status]}` : status;
+  const failure = (reason: TransportErrorReason, problem: string, hint = `correct ${variable}`): TransportError =>
+    new TransportError(reason, false, `proxy ${url.host} ${problem}`, { hint });
   if (status === 407) {
-    const problem = username === '' ? 'requires a user name and password' : 'rejected the user name or password';
-    return new TransportError('proxy-auth', false, `proxy ${host} ${problem} (407)`);
+    const problem = url.username === '' ? 'requires a user name and password' : 'rejected the user name or password';
+    return failure('proxy-auth', `${problem} (407)`, `set ${variable} to http://USER:PASSWORD@HOST:PORT`);
   }
-  if (status === 403)
-    return new TransportError('proxy-denied', false, `proxy ${host} denies access to ${target} (403)`);
-  if (status < 500)
-    return new TransportError('proxy-refused', false, `proxy ${host} rejected the connection (${shown})`);
-  return new TransportError('proxy', false, `proxy ${host} could not connect (${shown})`);
+  if (status === 403) {
+    const hint = 'ask the operator of the proxy to allow this host';
+    return failure('proxy-refused', `denies access to ${target} (403)`, hint);
+  }
+  if (status < 500) return failure('proxy-refused', `rejected the connection (${shown})`);
+  return failure('proxy', `could not connect (${shown})`);
 }

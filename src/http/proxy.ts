@@ -5,9 +5,10 @@ import { isLoopback } from '../settings/credential-rules.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The variable that sets the proxy: a lowercase variable overrides the uppercase one. */
-export function proxyVariable(env: Environment): 'https_proxy' | 'HTTPS_PROXY' {
-  return env['https_proxy'] === undefined ? 'HTTPS_PROXY' : 'https_proxy';
+export interface ProxySetting {
+  readonly url: URL;
+  /** The variable that sets it. */
+  readonly variable: string;
 }
 
 /**
@@ -15,8 +16,9 @@ export function proxyVariable(env: Environment): 'https_proxy' | 'HTTPS_PROXY' {
  * @returns undefined for a direct connection
  * @throws PetstoreError `usage` if the value is not an http or https URL; the message omits it, since it may contain a password
  */
-export function proxyFor(target: URL, env: Environment): URL | undefined {
-  const variable = proxyVariable(env);
+export function proxyFor(target: URL, env: Environment): ProxySetting | undefined {
+  // A lowercase variable overrides the uppercase one.
+  const variable = env['https_proxy'] === undefined ? 'HTTPS_PROXY' : 'https_proxy';
   const value = env[variable]?.trim();
   if (!value || target.protocol !== 'https:' || isLoopback(target.hostname) || isException(target, env))
     return undefined;
@@ -25,7 +27,7 @@ export function proxyFor(target: URL, env: Environment): URL | undefined {
   if (!url || !/^https?:$/.test(url.protocol)) throw invalidProxyError(variable, 'is not an http or https URL');
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '')
     throw invalidProxyError(variable, 'must not contain a path');
-  return url;
+  return { url, variable };
 }
 
 function invalidProxyError(variable: string, problem: string): PetstoreError {

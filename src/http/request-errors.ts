@@ -53,14 +53,12 @@ export function isOffline(code = ''): boolean {
   return /^(?:EAI_AGAIN|ENETUNREACH|ENETDOWN)$/.test(code);
 }
 
-function networkHint({ reason, code, proxyVariable: proxy }: TransportError): Hint | undefined {
+function networkHint({ reason, code, hint }: TransportError): Hint | undefined {
+  if (hint !== undefined) return { hint };
   if (reason === 'too-large') return undefined;
   if (reason === 'timeout') return { hint: 'try again with a longer timeoutMs', reason: { is: 'timed_out' } };
   if (reason === 'reset') return { hint: 'try again later' };
   if (reason === 'protocol') return CHECK_URL;
-  if (reason === 'proxy-auth') return { hint: `set ${proxy} to http://USER:PASSWORD@HOST:PORT` };
-  if (reason === 'proxy-denied') return { hint: 'ask the operator of the proxy to allow this host' };
-  if (reason === 'proxy' || reason === 'proxy-refused') return { hint: `correct ${proxy}` };
   if (isOffline(code)) return { hint: CHECK_NETWORK };
   if (code === 'ENOTFOUND') return { hint: 'check the host name in the base URL', reason: { is: 'unknown_host' } };
   return { hint: 'check the connection', reason: { is: 'no_connection' } };

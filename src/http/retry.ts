@@ -42,7 +42,6 @@ export function isRefusal(request: Pick<HttpRequest, 'isSafe'>, status: number):
 const NOT_RETRIED: ReadonlySet<TransportErrorReason> = new Set([
   'tls',
   'proxy-auth',
-  'proxy-denied',
   'proxy-refused',
   'too-large',
   'aborted',

@@ -43,7 +43,7 @@ export function toTransportError(
   const isConnecting = !requestSent && host !== undefined && /^(?:connect|tls)$/.test(reason);
   const early = reason === 'reset' && !head ? 'the connection closed before a response arrived' : problem;
   const message = isConnecting ? `cannot connect to ${host}: ${problem}` : early;
-  return new TransportError(reason, requestSent, message, head, codeOf(error));
+  return new TransportError(reason, requestSent, message, { head, code: codeOf(error) });
 }
 
 // Whether a body ended too soon on a connection that was not kept open, which undici reports as an invalid response.

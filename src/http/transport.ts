@@ -4,7 +4,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { buildConnector, Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { formatChosenDuration } from '../text/format.ts';
-import { proxyFor, proxyVariable } from './proxy.ts';
+import type { ProxySetting } from './proxy.ts';
+import { proxyFor } from './proxy.ts';
 import { toTransportError } from './transport-errors.ts';
 import type { HttpHeaders, HttpRequest, HttpResponse, ResponseHead, Transport, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
@@ -32,7 +33,7 @@ type SendOptions = Parameters<Transport['send']>[1];
 /** @throws PetstoreError `usage` for an invalid proxy variable */
 export function createTransport(options: TransportOptions): Transport {
   const base = new URL(options.baseUrl);
-  const agent = openAgent(proxyFor(base, options.env), proxyVariable(options.env));
+  const agent = openAgent(proxyFor(base, options.env));
   // After a connection reset, open a new connection for each request.
   let reuse = true;
   const onReset = (): void => {
@@ -47,16 +48,13 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-function openAgent(proxy: URL | undefined, variable: string): Dispatcher {
+function openAgent(proxy: ProxySetting | undefined): Dispatcher {
   const throughProxy: buildConnector.connector = (to, done) =>
     void import('./proxy-tunnel.ts')
-      .then(({ openTunnel }) => openTunnel(proxy as URL, to, CONNECT_TIMEOUT_MS))
+      .then(({ openTunnel }) => openTunnel(proxy as ProxySetting, to, CONNECT_TIMEOUT_MS))
       .then(
         (socket) => done(null, socket),
-        (error: Error) => {
-          if (error instanceof TransportError) error.proxyVariable = variable;
-          done(error, null);
-        },
+        (error: Error) => done(error, null),
       );
   return new Agent({
     headersTimeout: 0,
@@ -117,7 +115,7 @@ function exchange(
       controller?.abort(new Error('aborted'));
     };
     const fail = (reason: TransportErrorReason, message: string): void =>
-      abort(new TransportError(reason, requestSent, message, head));
+      abort(new TransportError(reason, requestSent, message, { head }));
     const onAbort = (): void => fail('aborted', 'interrupted');
     const timer = setTimeout(
       () => fail('timeout', `the request timed out after ${formatChosenDuration(timeoutMs)}`),

@@ -43,7 +43,6 @@ export type TransportErrorReason =
   | 'tls'
   | 'proxy'
   | 'proxy-auth'
-  | 'proxy-denied'
   | 'proxy-refused'
   | 'timeout'
   | 'reset'
@@ -56,23 +55,27 @@ export class TransportError extends Error {
   readonly requestSent: boolean;
   readonly head: ResponseHead | undefined;
   readonly code: string | undefined;
-  /** The variable that sets the proxy, if the proxy failed. */
-  proxyVariable: string | undefined;
+  readonly hint: string | undefined;
   /**
    * @param requestSent whether any byte of the request may have reached the service; a create is then not retried
    * @param message for people, without secrets or third-party messages, for example `connection refused`
-   * @param head status and headers, if they had arrived
-   * @param code the code of Node.js or undici, for example `ECONNREFUSED`
+   * @param details `head`: if it had arrived; `code`: that of Node.js or undici, for example `ECONNREFUSED`; `hint`: if the
+   *   proxy failed
    */
-  constructor(reason: TransportErrorReason, requestSent: boolean, message: string, head?: ResponseHead, code?: string) {
+  constructor(
+    reason: TransportErrorReason,
+    requestSent: boolean,
+    message: string,
+    { head, code, hint }: Partial<Pick<TransportError, 'head' | 'code' | 'hint'>> = {},
+  ) {
     super(message);
     this.reason = reason;
     this.requestSent = requestSent;
     this.head = head;
     this.code = code;
-    this.proxyVariable = undefined;
+    this.hint = hint;
     // The library's errors have this error as their cause, whose code console.log shows.
-    for (const name of ['reason', 'requestSent', 'head', 'proxyVariable']) {
+    for (const name of ['reason', 'requestSent', 'head', 'hint']) {
       Object.defineProperty(this, name, { enumerable: false });
     }
     Object.defineProperty(this, 'name', { value: 'TransportError' });

@@ -56,7 +56,7 @@ test('petstore authenticates to a proxy without sending it the API key', async (
 test('a proxy tunnel that was opened in time stays open after the time limit for opening it', async () => {
   const script = `
 const { openTunnel } = await import(process.argv[1]);
-const socket = await openTunnel(new URL(process.argv[2]), { host: 'pets.example', hostname: 'pets.example' }, 1500);
+const socket = await openTunnel({ url: new URL(process.argv[2]) }, { host: 'pets.example', hostname: 'pets.example' }, 1500);
 setTimeout(() => socket.write('GET /v1/categories HTTP/1.1\\r\\nHost: pets.example\\r\\n\\r\\n'), 1700);
 socket.once('data', (data) => process.stdout.write(data.subarray(0, 12)) && socket.destroy());`;
   const args = ['--input-type=module', '-e', script, compile('src/http/proxy-tunnel.ts'), `http://${proxyHost}`];

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { proxyFor } from '../../src/http/proxy.ts';
 
-const proxy = (url: string, env: Record<string, string>): string => proxyFor(new URL(url), env)?.href ?? 'no proxy';
+const proxy = (url: string, env: Record<string, string>): string => proxyFor(new URL(url), env)?.url.href ?? 'no proxy';
 const HTTPS_PROXY = 'http://proxy.example:3128';
 const USED = 'http://proxy.example:3128/';
 

@@ -41,7 +41,7 @@ test.each(STATUSES)(
 test.each(STATUSES)(
   'the outcome of a create is unknown if the body of its %i is cut off',
   (status, _read, _kind, stated) => {
-    const cutOff = new TransportError('reset', true, 'cut off', response(status));
+    const cutOff = new TransportError('reset', true, 'cut off', { head: response(status) });
     const processed = stated === 'late' ? 'late' : 'perhaps';
     const lost = { kind: 'unknown_outcome', status, processed, cause: cutOff };
     expect(attemptError(write, cutOff, new AbortController().signal)).toMatchObject(lost);
@@ -49,7 +49,6 @@ test.each(STATUSES)(
 );
 
 const LATER = 'try again later';
-const PROXY = 'correct https_proxy';
 
 test.each<[TransportErrorReason, head: HttpResponse | undefined, kind: string, hint: string | undefined]>([
   ['connect', undefined, 'network', 'check the connection'],
@@ -58,15 +57,19 @@ test.each<[TransportErrorReason, head: HttpResponse | undefined, kind: string, h
   ['reset', response(200), 'network', LATER],
   ['protocol', undefined, 'service', 'check the base URL'],
   ['too-large', response(200), 'service', undefined],
-  ['proxy', undefined, 'network', PROXY],
-  ['proxy-refused', undefined, 'network', PROXY],
-  ['proxy-denied', undefined, 'network', 'ask the operator of the proxy to allow this host'],
-  ['proxy-auth', undefined, 'auth', 'set https_proxy to http://USER:PASSWORD@HOST:PORT'],
 ])('a read that fails for the reason $0 causes an error of kind $2 with the hint $3', (reason, head, kind, hint) => {
-  const failure = new TransportError(reason, true, 'it\u001b failed', head);
-  failure.proxyVariable = 'https_proxy';
+  const failure = new TransportError(reason, true, 'it\u001b failed', { head });
   const error = attemptError(read, failure, new AbortController().signal);
   expect(error).toMatchObject({ kind, message: 'it␛ failed', hint, cause: failure });
+});
+
+test.each<[TransportErrorReason, string]>([
+  ['proxy-auth', 'auth'],
+  ['proxy-refused', 'network'],
+  ['proxy', 'network'],
+])("a read that fails for the reason %s causes an error of kind %s with the failure's hint", (reason, kind) => {
+  const failure = new TransportError(reason, false, 'it failed', { hint: 'ask' });
+  expect(attemptError(read, failure, new AbortController().signal)).toMatchObject({ kind, hint: 'ask' });
 });
 
 const PROCESSED = 'check whether the request was processed before you retry';
@@ -88,7 +91,7 @@ test.each([
   ...['EAI_AGAIN', 'ENETUNREACH', 'ENETDOWN'].map((code) => [code, "check this machine's network connection"]),
   ['ENOTFOUND', 'check the host name in the base URL'],
 ])('the hint after the connection error %s is to %s', (code, hint) => {
-  const failure = new TransportError('connect', false, 'x', undefined, code);
+  const failure = new TransportError('connect', false, 'x', { code });
   const error = attemptError(read, failure, new AbortController().signal);
   expect(error).toMatchObject({ kind: 'network', hint });
 });

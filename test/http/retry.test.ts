@@ -36,7 +36,7 @@ test.each([
   ...rows(statuses(408, 500, 502, 503, 504), true, false),
   ...rows(failures(false, 'connect', 'proxy', 'timeout', 'reset'), true, true),
   ...rows(failures(true, 'timeout', 'reset', 'protocol'), true, false),
-  ...rows(failures(false, 'tls', 'proxy-auth', 'proxy-denied', 'proxy-refused', 'aborted'), false, false),
+  ...rows(failures(false, 'tls', 'proxy-auth', 'proxy-refused', 'aborted'), false, false),
   ...rows(failures(true, 'too-large', 'aborted'), false, false),
 ])('after %s, %s retried', (_what, _retried, result, read, create) => {
   expect([isRetried(true, result), isRetried(false, result)]).toEqual([read, create]);

@@ -44,6 +44,8 @@ test('`--verbose` prints the body of an error response, truncated and escaped, o
   expect(lines.at(-1)).toMatch(/^< x{1900,2000}…$/);
   const failure = new TransportError('connect', false, 'connection refused');
   expect((await traced(failure)).at(-1)).toBe('< connection refused, after 0ms');
-  const cutOff = new TransportError('reset', true, 'cut off', { status: 200, headers: {}, receivedAt: 0, sentAt: 0 });
+  const cutOff = new TransportError('reset', true, 'cut off', {
+    head: { status: 200, headers: {}, receivedAt: 0, sentAt: 0 },
+  });
   expect((await traced(cutOff)).at(-1)).toBe('< cut off (after status 200), after 0ms');
 });

@@ -273,18 +273,21 @@ test.each([
 
 const sendThrough = (HTTPS_PROXY: string) => send('https://pets.example/v1', POST, {}, { HTTPS_PROXY });
 
-test.each<[string, bytes: string | undefined, string, string]>([
+const LOGIN = 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT';
+const ASK = 'ask the operator of the proxy to allow this host';
+
+test.each<[string, bytes: string | undefined, string, string, hint?: string]>([
   ['refuses connections', undefined, 'proxy', 'cannot connect to proxy HOST: connection refused'],
-  ['responds 407', head('407 No'), 'proxy-auth', 'proxy HOST requires a user name and password (407)'],
-  ['responds 403', head('403 No'), 'proxy-denied', 'proxy HOST denies access to pets.example (403)'],
+  ['responds 407', head('407 No'), 'proxy-auth', 'proxy HOST requires a user name and password (407)', LOGIN],
+  ['responds 403', head('403 No'), 'proxy-refused', 'proxy HOST denies access to pets.example (403)', ASK],
   ['responds 404', head('404 No'), 'proxy-refused', 'proxy HOST rejected the connection (404 Not Found)'],
   ['responds 502', head('502 No'), 'proxy', 'proxy HOST could not connect (502 Bad Gateway)'],
   ['responds 599', head('599 \u001b[31mOdd'), 'proxy', 'proxy HOST could not connect (599)'],
   ['closes the connection', '', 'proxy', 'cannot connect to proxy HOST: it closed the connection'],
   ['does not speak HTTP', SSH, 'proxy', 'cannot connect to proxy HOST: it sent an invalid HTTP response'],
-])('if a proxy %s, the error names the proxy', async (_what, bytes, reason, problem) => {
+])('if a proxy %s, the error names the proxy', async (_what, bytes, reason, problem, hint = 'correct HTTPS_PROXY') => {
   const host = bytes === undefined ? '127.0.0.1:9' : new URL((await responding(bytes)).url).host;
-  const error = { reason, requestSent: false, message: problem.replace('HOST', host) };
+  const error = { reason, requestSent: false, message: problem.replace('HOST', host), hint };
   await expect(sendThrough(`http://${host}`)).rejects.toMatchObject(error);
 });
 

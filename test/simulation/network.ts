@@ -77,7 +77,7 @@ export class Network {
           invariants.failed(number);
           // A 429 counts even if its body is cut off.
           if (head?.status === 429 && reason !== 'aborted') resolve({ ...head, body: new Uint8Array() });
-          else reject(new TransportError(reason, sent, detail, head));
+          else reject(new TransportError(reason, sent, detail, { head }));
         });
       const onAbort = (): void => fail('aborted', 'interrupted');
       process.connecting++;

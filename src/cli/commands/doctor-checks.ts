@@ -152,6 +152,6 @@ async function checkUrl({ profiles }: Session, request: CredentialRequest, found
 /** @throws PetstoreError `usage` if the proxy is invalid */
 function checkProxy({ context }: Session, found: Found): CheckResult {
   const url = found.url?.url;
-  const proxy = url && proxyFor(new URL(url), context.env);
+  const proxy = url && proxyFor(new URL(url), context.env)?.url;
   return ok(proxy ? `${proxy.protocol}//${proxy.host}` : 'none');
 }

@@ -181,7 +181,7 @@ test.each([
 ] as const)(
   '`doctor` reports a connection error (code "%s", reason "%s") as a %s error, with the hint: %s',
   (code, reason, step, hint) => {
-    const cause = new TransportError(reason, false, 'no response', undefined, code);
+    const cause = new TransportError(reason, false, 'no response', { code });
     const error = new PetstoreError('network', 'no response', { cause });
     for (const [urlSource, url] of [
       ['environment', 'PETSTORE_BASE_URL'],
