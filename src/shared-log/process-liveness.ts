@@ -37,7 +37,7 @@ export function observeProcesses({ readFileSync, readlinkSync }: Pick<typeof nod
   const startOf = (pid: number | 'self'): string | undefined => {
     const stat = tryRead(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
     const [state = '', ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return /^[ZX]/.test(state) ? undefined : fields[18];
+    return /^[ZX]/.test(state) ? '' : fields[18];
   };
   // A container may mount the /proc of another pid namespace, which shows other pids.
   const seesOwnNamespace = tryRead(() => readlinkSync('/proc/self')) === String(process.pid);
@@ -50,8 +50,9 @@ export function observeProcesses({ readFileSync, readlinkSync }: Pick<typeof nod
     if (ref.host !== host || (isOnServer && boot === NONE)) return 'unknown';
     if (ref.start !== '' && seesOwnNamespace) {
       const startNow = ref.pid === self.pid ? self.start : startOf(ref.pid);
-      return startNow === ref.start ? 'alive' : 'dead';
+      if (startNow !== undefined) return startNow === ref.start ? 'alive' : 'dead';
     }
+    // The process has ended, or /proc hides it because it belongs to another user (hidepid in proc(5)).
     try {
       process.kill(ref.pid, 0);
     } catch (error) {

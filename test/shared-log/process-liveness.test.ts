@@ -41,6 +41,19 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
+test.runIf(process.platform === 'linux')(
+  'the liveness of a process that /proc hides is unknown until its pid is unused',
+  () => {
+    const readFileSync = (path: string) => {
+      if (/\d/.test(path)) throw new Error('ENOENT');
+      return fs.readFileSync(path, 'latin1');
+    };
+    const { self, livenessOf } = observeProcesses({ ...fs, readFileSync } as unknown as typeof fs);
+    expect(livenessOf({ ...self, pid: process.ppid }, true)).toBe('unknown');
+    expect(livenessOf({ ...self, pid: 2 ** 22 + 1 }, true)).toBe('dead');
+  },
+);
+
 test('without a boot id, a process in the log of a state server has unknown liveness, because hosts may share names', () => {
   const none = (): never => {
     throw new Error('ENOENT');
