@@ -12,7 +12,7 @@ const about = JSON.parse(readFileSync('package.json', 'utf8'));
 
 /** The modules of the library that programs import, and the modules of their types. */
 const LIBRARY = { client: 'src/client.ts', sandbox: 'src/sandbox/start.ts' };
-const TYPES = ['client-types', 'errors', 'api/types', 'rate-limit/quota'].map((name) => `src/${name}.ts`);
+const TYPES = ['public-types', 'errors', 'rate-limit/quota'].map((name) => `src/${name}.ts`);
 
 /** Modules that take long to load and are never used, with what replaces them. */
 const STUBS = {

@@ -1,12 +1,26 @@
 // The client library: `import { createClient } from 'petstore-cli'`, with the limits and retries of the command line.
+/// <reference lib="esnext.disposable" preserve="true" />
 import { homedir } from 'node:os';
 import { Calls, checkedRequest, checkNewCategory, checkWanted, publicCategory, publicDocument } from './api/calls.ts';
 import { createCategory, getCategory, incompleteListWarning } from './api/categories.ts';
 import { deprecationNotices, jsonValue } from './api/raw-request.ts';
-import type { Client, ClientOptions } from './client-types.ts';
 import { systemClock } from './clock.ts';
 import { PetstoreError } from './errors.ts';
+import type {
+  ApiResponse,
+  CallOptions,
+  Category,
+  CategoryId,
+  ClientOptions,
+  CreateOptions,
+  ImportDocument,
+  ImportOptions,
+  ImportRows,
+  NewCategory,
+  RequestOptions,
+} from './public-types.ts';
 import { sharedMemory } from './rate-limit/machine-ledger.ts';
+import type { Quota } from './rate-limit/quota.ts';
 import { Service } from './service.ts';
 import {
   checkAtLeastZero,
@@ -22,11 +36,34 @@ import { parseStateUrl } from './shared-log/state-url.ts';
 import { Redactor } from './text/redact.ts';
 import { VERSION } from './version.ts';
 
-export type { Category, CategoryId, NewCategory } from './api/types.ts';
-export type * from './client-types.ts';
 export type { ErrorDetails, ErrorKind, Problem } from './errors.ts';
+export type * from './public-types.ts';
 export type { Quota, QuotaWindow } from './rate-limit/quota.ts';
 export { PetstoreError };
+
+/** A client of one base URL with one key. Every rejection is a PetstoreError. */
+export interface Client {
+  readonly categories: {
+    /** `GET /categories`: every category, in the service's order. */
+    list(options?: CallOptions): Promise<readonly Category[]>;
+    /** The category of exactly this name, or of this id, from the list; `rejected` with code `not_found` or `ambiguous`. */
+    get(category: string | CategoryId, options?: CallOptions): Promise<Category>;
+    /** `POST /categories`: the category as created. A request that may have been processed is never sent again. */
+    create(category: NewCategory, options?: CreateOptions): Promise<Category>;
+    /**
+     * Creates a category for each row whose name the list does not show, as `petstore categories import` does: one import
+     * at a time, and no row twice. A run that ends early is rejected with an error whose `document` has the results so far.
+     */
+    import(rows: ImportRows, options?: ImportOptions): Promise<ImportDocument>;
+  };
+  /** Sends any request. Every status is a response, not an error, except a 429 to the last attempt. */
+  request(method: string, path: string, options?: RequestOptions): Promise<ApiResponse>;
+  /** The rate limit as of the last response; times are epoch milliseconds. Nothing is sent. */
+  quota(): Quota;
+  /** Resolves when every call has ended. A later call is rejected. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
 
 const LIMITS = ['maxWaitMs', 'maxRetries', 'timeoutMs'];
 const OPTIONS = ['baseUrl', 'apiKey', 'stateDir', 'stateUrl', 'statePassword', ...LIMITS, 'onWait', 'onWarning'];

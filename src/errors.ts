@@ -1,6 +1,6 @@
 // The program's errors; the kind of an error determines its exit code. Other thrown values are converted to them.
 import { getSystemErrorMap } from 'node:util';
-import type { ImportDocument } from './client-types.ts';
+import type { ImportDocument } from './public-types.ts';
 import { escapeControls } from './text/escape.ts';
 
 /** The kinds of error, as `--json` names them (docs/cli.md, exit codes). */

@@ -1,18 +1,17 @@
 // The calls of a program that uses the library: each checks its arguments, since JavaScript programs may pass anything, has its
 // own signal and timeout, and is rejected with a public error.
-import type { CallOptions, ImportDocument } from '../client-types.ts';
+
 import { PetstoreError, toPetstoreError } from '../errors.ts';
 import type { HttpClient } from '../http/http-client.ts';
 import type { HttpRequest } from '../http/types.ts';
-import { checkOptions, checkTimeout, invalidValueError } from '../settings/check-options.ts';
+import type { CallOptions, Category, CategoryId, ImportDocument, NewCategory } from '../public-types.ts';
+import { checkOptions, checkTimeout, invalidValueError, newCategoryProblem } from '../settings/check-options.ts';
 import { formatChoices } from '../text/format.ts';
 import { stringifyJson, toPlainJson } from '../text/json.ts';
 import type { Redactor } from '../text/redact.ts';
 import type { Categories } from './categories.ts';
 import { createCategories } from './categories.ts';
 import { METHODS, rawRequest } from './raw-request.ts';
-import type { Category, CategoryId, NewCategory } from './types.ts';
-import { newCategoryProblem } from './types.ts';
 
 /** One call, whose requests share a signal and a timeout. */
 interface Call {

@@ -6,10 +6,10 @@ import type { HttpClient } from '../http/http-client.ts';
 import { unknownOutcomeError } from '../http/request-errors.ts';
 import { responseError } from '../http/response-errors.ts';
 import type { HttpRequest, HttpResponse } from '../http/types.ts';
+import type { Category, CategoryId, NewCategory } from '../public-types.ts';
 import { closestMatch } from '../text/did-you-mean.ts';
 import { escapeControls } from '../text/escape.ts';
 import { decodeCreated, decodeList, hasNextPage } from './decode.ts';
-import type { Category, CategoryId, NewCategory } from './types.ts';
 
 export const LIST_REQUEST: HttpRequest = { method: 'GET', path: '/categories', isSafe: true };
 const CREATE: HttpRequest = { method: 'POST', path: '/categories', isSafe: false };

@@ -3,8 +3,8 @@ import type { Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { CHECK_URL } from '../http/request-errors.ts';
 import type { HttpResponse } from '../http/types.ts';
+import type { Category } from '../public-types.ts';
 import { parseJson } from '../text/json.ts';
-import type { Category } from './types.ts';
 
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;

@@ -1,5 +1,6 @@
 // Requests, responses and failures of the HTTP client and its transport.
 import type { Clock } from '../clock.ts';
+import type { Wait } from '../public-types.ts';
 import type { Ledger } from '../rate-limit/ledger.ts';
 
 /** Names are lowercase; different values of a repeated header are joined with commas, as in `fetch`. */
@@ -101,15 +102,7 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-export interface HttpWait {
-  /** Epoch milliseconds. */
-  readonly until: number;
-  /**
-   * `blocked`: after a refusal; `window`: the quota is exhausted; `pending`: until the response to a request in flight of any
-   * process; `backoff`: after a failed attempt; `list`: until an incomplete list is fetched again; `requests`: until no create of
-   * an import can still be processed; `lock`: until a run whose lock the state server lost can take it back.
-   */
-  readonly reason: 'blocked' | 'window' | 'pending' | 'backoff' | 'list' | 'requests' | 'lock';
+export interface HttpWait extends Wait {
   /** Whether the request in flight belongs to this process, if the reason is `pending`. */
   readonly isOwn?: boolean;
   /** The failure, if the reason is `backoff`. */

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { ImportDocument, ImportRows, ImportOptions as LibraryOptions, Wait } from '../client-types.ts';
 import type { Clock } from '../clock.ts';
 import { isSystemError, PetstoreError, storageError, withDocument } from '../errors.ts';
+import type { ImportDocument, ImportRows, ImportOptions as LibraryOptions, Wait } from '../public-types.ts';
 import { checkListener, checkWholeNumber } from '../settings/check-options.ts';
 import { mkdirAndPrune, RETENTION_MS } from '../settings/paths.ts';
 import { FileLog } from '../shared-log/file-log.ts';

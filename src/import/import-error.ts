@@ -1,7 +1,8 @@
 // The errors of an import, and which of them determines its exit code. Pure.
-import type { ImportDocument } from '../client-types.ts';
+
 import { PetstoreError, rephrase } from '../errors.ts';
 import { statusTraits } from '../http/retry.ts';
+import type { ImportDocument } from '../public-types.ts';
 import { formatCount, formatNumber, formatSome, quoted } from '../text/format.ts';
 
 const MOST_NAMED = 5;

@@ -1,7 +1,7 @@
 // The list of existing categories, which is fetched again if it is incomplete, and the categories that a run knows from lists.
 import type { Categories, ListFlaw } from '../api/categories.ts';
-import type { Category } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
+import type { Category } from '../public-types.ts';
 import type { ImportEntry } from './results.ts';
 
 const RETRIES_MS = [2000, 4000];

@@ -1,7 +1,7 @@
 // The state of each name in a file, and the document of an import (docs/cli.md).
-import type { Category, NewCategory } from '../api/types.ts';
-import type { ImportDocument, ImportProgress } from '../client-types.ts';
+
 import type { PetstoreError } from '../errors.ts';
+import type { Category, ImportDocument, ImportProgress, NewCategory } from '../public-types.ts';
 
 export type Outcome =
   | { readonly state: 'skipped'; readonly category: Category }

@@ -1,8 +1,9 @@
 // Checks the rows of a file or a program, and collects all problems, so that one error reports them.
-import type { NewCategory } from '../api/types.ts';
-import { newCategoryProblem } from '../api/types.ts';
+
 import type { Problem, Reason } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
+import type { NewCategory } from '../public-types.ts';
+import { newCategoryProblem } from '../settings/check-options.ts';
 import { escapeControls } from '../text/escape.ts';
 import { formatCount, formatNumber, quoted } from '../text/format.ts';
 

@@ -1,8 +1,7 @@
 // One run of an import (docs/import.md): list, send the missing names, look up the uncertain ones, and repeat.
 import { setMaxListeners } from 'node:events';
-import type { Category, NewCategory } from '../api/types.ts';
-import type { ImportProgress } from '../client-types.ts';
 import { PetstoreError, toPetstoreError } from '../errors.ts';
+import type { Category, ImportProgress, NewCategory } from '../public-types.ts';
 import type { Stop } from './import-error.ts';
 import {
   changedNameError,

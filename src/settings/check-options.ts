@@ -66,3 +66,14 @@ export function checkTimeout(value: unknown): number {
   if (ms > 0) return Math.min(MAX_TIMER_MS, ms);
   throw new PetstoreError('usage', 'timeoutMs must be greater than 0');
 }
+
+/** Why values cannot be sent as a new category: a rule of the service, or text that UTF-8 cannot encode. */
+export function newCategoryProblem(name: unknown, description: unknown): string | undefined {
+  if (name === undefined) return 'name is missing';
+  if (typeof name !== 'string') return 'name must be a string';
+  if (/^[\s\0]*$/.test(name)) return 'name is blank';
+  if (typeof (description ?? '') !== 'string') return 'description must be a string';
+  if (/\p{Surrogate}/u.test(name)) return 'name contains an unpaired surrogate';
+  if (/\p{Surrogate}/u.test(String(description))) return 'description contains an unpaired surrogate';
+  return undefined;
+}

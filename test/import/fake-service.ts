@@ -1,12 +1,12 @@
 // A service in memory that loses, delays and alters creates, and imports into it in virtual time.
 import type { Categories } from '../../src/api/categories.ts';
-import type { Category, NewCategory } from '../../src/api/types.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { HEARTBEAT_MS, Lock } from '../../src/import/lock.ts';
 import type { LockState } from '../../src/import/lock-format.ts';
 import { lockFormat } from '../../src/import/lock-format.ts';
 import type { RunOptions, RunResult } from '../../src/import/run.ts';
 import { runImport } from '../../src/import/run.ts';
+import type { Category, NewCategory } from '../../src/public-types.ts';
 import type { Log } from '../../src/shared-log/log.ts';
 import { MemoryLog } from '../../src/shared-log/log.ts';
 import { FakeClock } from '../support/fake-clock.ts';

@@ -1,9 +1,9 @@
 // Damaged files are rejected with an error or read correctly.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { NewCategory } from '../../src/api/types.ts';
 import { readRows } from '../../src/cli/rows/rows.ts';
 import { PetstoreError } from '../../src/errors.ts';
+import type { NewCategory } from '../../src/public-types.ts';
 import { mutated } from '../support/mutations.ts';
 
 // FUZZ_SCALE=25 runs 25 times as many cases.

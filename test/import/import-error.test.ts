@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import { withHint } from '../../src/cli/hints.ts';
 import { exitCodeOf } from '../../src/cli/report-error.ts';
-import type { ImportDocument } from '../../src/client-types.ts';
 import type { ErrorKind } from '../../src/errors.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { classifyError, importError, incompleteListError } from '../../src/import/import-error.ts';
+import type { ImportDocument } from '../../src/public-types.ts';
 import { world } from '../support/world.ts';
 
 const DOCUMENT: ImportDocument = {

@@ -1,7 +1,7 @@
 // The completeness of a list of categories.
 import { expect, test } from 'vitest';
-import type { Category } from '../../src/api/types.ts';
 import { fetchList, KnownCategories } from '../../src/import/list.ts';
+import type { Category } from '../../src/public-types.ts';
 import { FakeService } from './fake-service.ts';
 
 function knownOf(...ids: Category['id'][]): KnownCategories {

@@ -1,9 +1,9 @@
 // Runs of an import against a service in memory, in virtual time.
 import { expect, test } from 'vitest';
-import type { Category, NewCategory } from '../../src/api/types.ts';
 import { exitCodeOf } from '../../src/cli/report-error.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import type { RunOptions } from '../../src/import/run.ts';
+import type { Category, NewCategory } from '../../src/public-types.ts';
 import type { Fate, Script } from './fake-service.ts';
 import { FakeImport, FakeService, isComplete, named } from './fake-service.ts';
 

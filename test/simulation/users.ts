@@ -1,5 +1,5 @@
 // Simulated users, who perform a list of tasks and follow every printed hint literally.
-import type { ImportDocument } from '../../src/client-types.ts';
+import type { ImportDocument } from '../../src/public-types.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ended } from './invariants.ts';
 import { durationIn } from './invariants.ts';

@@ -3,10 +3,10 @@ import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import type { NewCategory } from '../../../src/api/types.ts';
 import type { RowOptions } from '../../../src/cli/rows/rows.ts';
 import { readInputFile, readRows } from '../../../src/cli/rows/rows.ts';
 import { PetstoreError } from '../../../src/errors.ts';
+import type { NewCategory } from '../../../src/public-types.ts';
 import { hasDevices } from '../../support/capabilities.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 

@@ -1,7 +1,7 @@
 // `petstore categories create`: creates one category, or with --if-missing returns the existing one.
 import { createCategory, quotedName } from '../../../api/categories.ts';
-import type { Category } from '../../../api/types.ts';
 import { PetstoreError } from '../../../errors.ts';
+import type { Category } from '../../../public-types.ts';
 import type { Action } from '../../command.ts';
 import { actionHandler, PetstoreCommand } from '../../command.ts';
 import { CHANGE_ERRORS } from '../../reference.ts';

@@ -1,7 +1,7 @@
 // `petstore categories get`: one category from the list, since the service documents no operation for one.
 import { getCategory, quotedName } from '../../../api/categories.ts';
-import type { Category } from '../../../api/types.ts';
 import { PetstoreError } from '../../../errors.ts';
+import type { Category } from '../../../public-types.ts';
 import { invalidValueError } from '../../../settings/check-options.ts';
 import { escapeControls } from '../../../text/escape.ts';
 import { actionHandler, PetstoreCommand } from '../../command.ts';

@@ -1,6 +1,7 @@
 // Estimates how long the rate limit makes an import take, and formats the estimate and the progress line.
-import type { ImportProgress } from '../../../client-types.ts';
+
 import type { Clock } from '../../../clock.ts';
+import type { ImportProgress } from '../../../public-types.ts';
 import type { Quota, QuotaWindow } from '../../../rate-limit/quota.ts';
 import { windowIn } from '../../../rate-limit/quota.ts';
 import { formatCount, formatDuration, formatNumber, formatRemaining } from '../../../text/format.ts';

@@ -1,7 +1,8 @@
 // The view of an import: its counts and the rows that need attention; with --json the document of docs/cli.md.
-import type { ImportDocument } from '../../../client-types.ts';
+
 import type { PetstoreError } from '../../../errors.ts';
 import type { NumberedRow } from '../../../import/results.ts';
+import type { ImportDocument } from '../../../public-types.ts';
 import { formatCount, formatNumber } from '../../../text/format.ts';
 import type { Column, TextContext, View } from '../../output/view.ts';
 import type { Estimate } from './import-progress.ts';

@@ -1,8 +1,8 @@
 // `petstore categories list`: searches and sorts locally, since the service documents neither a search nor a sort.
 import { Option } from 'commander';
 import { incompleteListWarning } from '../../../api/categories.ts';
-import type { Category } from '../../../api/types.ts';
 import { PetstoreError } from '../../../errors.ts';
+import type { Category } from '../../../public-types.ts';
 import { invalidValueError } from '../../../settings/check-options.ts';
 import { escapeControls } from '../../../text/escape.ts';
 import { formatChoices } from '../../../text/format.ts';

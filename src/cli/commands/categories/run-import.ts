@@ -1,12 +1,11 @@
 // `petstore categories import`: creates the categories of a file that do not exist yet.
 import { withoutKeys } from '../../../api/calls.ts';
-import type { NewCategory } from '../../../api/types.ts';
-import type { ImportDocument } from '../../../client-types.ts';
 import { PetstoreError } from '../../../errors.ts';
 import { importCategories, pauseOf } from '../../../import/import-categories.ts';
 import { fetchFirstList } from '../../../import/list.ts';
 import { ImportResults } from '../../../import/results.ts';
 import type { InputRow } from '../../../import/row-validator.ts';
+import type { ImportDocument, NewCategory } from '../../../public-types.ts';
 import type { ProcessRef } from '../../../shared-log/process-liveness.ts';
 import { escapeControls } from '../../../text/escape.ts';
 import { formatCount, formatNumber, formatSome, quoted } from '../../../text/format.ts';

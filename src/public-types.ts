@@ -1,7 +1,22 @@
-// The types of the client library.
-/// <reference lib="esnext.disposable" preserve="true" />
-import type { Category, CategoryId, NewCategory } from './api/types.ts';
-import type { Quota } from './rate-limit/quota.ts';
+// The data and options that programs and all layers see: the service's resources (docs/service.md), and the types of the library.
+
+/** A category as the service returns it, unknown fields included. */
+export interface Category {
+  /** Assigned by the service; an int64, so a bigint above 2^53. */
+  readonly id: number | bigint;
+  readonly name: string;
+  readonly description?: string;
+  readonly [extra: string]: unknown;
+}
+
+/** Refers to a category by its id. */
+export type CategoryId = Pick<Category, 'id'>;
+
+/** The values of a new category; the service assigns its id. */
+export interface NewCategory {
+  readonly name: string;
+  readonly description?: string | undefined;
+}
 
 export interface ClientOptions {
   /** `https://HOST/v1`; `http` on loopback only. */
@@ -108,28 +123,4 @@ export interface ApiResponse {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** The parsed JSON, in which an integer above 2^53 is a bigint; a string if the body is not JSON, null if it is empty. */
   readonly body: unknown;
-}
-
-/** A client of one base URL with one key. Every rejection is a PetstoreError. */
-export interface Client {
-  readonly categories: {
-    /** `GET /categories`: every category, in the service's order. */
-    list(options?: CallOptions): Promise<readonly Category[]>;
-    /** The category of exactly this name, or of this id, from the list; `rejected` with code `not_found` or `ambiguous`. */
-    get(category: string | CategoryId, options?: CallOptions): Promise<Category>;
-    /** `POST /categories`: the category as created. A request that may have been processed is never sent again. */
-    create(category: NewCategory, options?: CreateOptions): Promise<Category>;
-    /**
-     * Creates a category for each row whose name the list does not show, as `petstore categories import` does: one import
-     * at a time, and no row twice. A run that ends early is rejected with an error whose `document` has the results so far.
-     */
-    import(rows: ImportRows, options?: ImportOptions): Promise<ImportDocument>;
-  };
-  /** Sends any request. Every status is a response, not an error, except a 429 to the last attempt. */
-  request(method: string, path: string, options?: RequestOptions): Promise<ApiResponse>;
-  /** The rate limit as of the last response; times are epoch milliseconds. Nothing is sent. */
-  quota(): Quota;
-  /** Resolves when every call has ended. A later call is rejected. */
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 }
