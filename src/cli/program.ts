@@ -66,7 +66,7 @@ function checkEncoding({ args }: Context): void {
 
 type Words = ReadonlySet<string> | undefined;
 
-/** The commands that were typed, or all if none was: building all of them takes 4 ms. */
+/** The commands that were typed, or all if none was: building all of them delays the start by a few milliseconds. */
 function typed<Make>(commands: Readonly<Record<string, Make>>, words: Words): [string, Make][] {
   const all = Object.entries(commands);
   const found = all.filter(([name]) => words?.has(name));
