@@ -115,9 +115,9 @@ export const completion = (): PetstoreCommand =>
     .description('print a completion script for a shell')
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS).argParser(String))
     .sections({
-      notes: `Completes commands, options, their values, profile names and files. To enable completion permanently, add the line for
-your shell (below) to its startup file. The script calls petstore, so it needs no change after an
-upgrade. It works with bash 3.2 (macOS) and newer.`,
+      notes: `The script completes commands, options, their values, profile names and files. To enable it permanently, add the line
+for your shell (below) to its startup file. The script calls petstore, so it needs no change after an upgrade. It works
+with bash 3.2 (macOS) and newer.`,
       output: 'the script; with --json {"shell", "script"}.',
       exitCodes: ['usage'],
       examples: [

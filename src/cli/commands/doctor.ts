@@ -66,8 +66,8 @@ export const doctor = (): PetstoreCommand =>
   new PetstoreCommand('doctor')
     .description('diagnose problems and suggest fixes')
     .sections({
-      notes: `Shows the versions of petstore and Node.js, and checks the config and state directories (readable, private,
-writable), the profile, its base URL, the proxy, the connection (DNS, TCP and TLS), the service (one GET /categories),
+      notes: `This command shows the versions of petstore and Node.js, and checks the config and state directories (readable,
+private, writable), the profile, its base URL, the proxy, the connection (DNS, TCP and TLS), the service (one GET /categories),
 the API key, the clock, and the state server if one is configured. A check that depends on a failed one or would wait
 for the rate limit is skipped. The exit code is that of the first failed check.`,
       output: `one row per check; with --json an array of {"id", "label", "status", "detail", "hint"}. Status is ok, warning,
