@@ -79,8 +79,8 @@ test('`--max-wait` limits the wait for a request of another process', async () =
   expect(waits[1]).toBeUndefined();
 });
 
-test('a wait for a request of the same process does not count toward `--max-wait`', async () => {
-  const { ledger, take, send, pass, self } = open(2000);
+test('a wait for a request of the same process is reported once and does not count toward `--max-wait`', async () => {
+  const { ledger, take, send, pass, self, waits } = open(2000);
   const ticket = await send();
   self.isBusy = true;
   const waiting = take(10_000);
@@ -90,6 +90,7 @@ test('a wait for a request of the same process does not count toward `--max-wait
   ledger.release(ticket, 'unsent');
   await pass(200);
   expect(await waiting).toBeTypeOf('string');
+  expect(waits).toEqual([{ reason: 'pending', until: 11_200, isOwn: true }, undefined]);
 });
 
 test('after a block, the wait for another process counts toward `--max-wait` from zero, and is reported again', async () => {

@@ -195,6 +195,12 @@ withServer('a ticket is not confirmed if the state is older than 1.5 s', async (
   expect(machine.ledger.isStillGranted(ticket)).toBe(true);
 });
 
+withServer('forgetting the quota fails if the state server rejects the script', async () => {
+  const { ledger } = new Machine();
+  await server.command('ACL', 'SETUSER', 'default', '-eval');
+  await expect(ledger.forget()).rejects.toMatchObject({ kind: 'usage' });
+});
+
 withServer('a state server that never responded is tried once and causes one warning', async () => {
   await server.kill();
   const machine = new Machine();

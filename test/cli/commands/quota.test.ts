@@ -116,6 +116,11 @@ test.each([
     [{ status: 429, headers: windowHeaders(60, 0, 30_000) }],
     /^blocked {7}by the reset time, ends in \d+s/m,
   ],
+  [
+    'a window without a limit that has ended',
+    [{ body: [], headers: { ...windowHeaders(60, 59, 0), 'x-ratelimit-limit': '' } }],
+    /^remaining {5}unknown \(run with --refresh to update\)\nreset {9}passed \ds ago$/m,
+  ],
   ['a 429 without headers', [{ status: 429 }], /^blocked {7}by exponential backoff, ends in \ds/m],
   [
     'reports of a daily and a minute window',
