@@ -23,23 +23,22 @@ export interface TypedOptions {
   readonly version?: true;
 }
 
-/** @returns commander's options, which every command has, so that they may stand before or after its name */
-export function globalOptions(): readonly Option[] {
-  const options = GLOBAL_OPTIONS.map(({ flags, description, fallback }) =>
-    new Option(flags, description).default(undefined, fallback).helpGroup('Global options:'),
-  );
-  // `--format` is listed only in the help of a command with several formats.
-  return [...options, formatOption().hideHelp()];
-}
-
 /** Accepts any text, so that a later --json determines the format of an error. */
 export function formatOption(): Option {
   return new Option('--format <format>', 'output format').choices(FORMATS).argParser(String);
 }
 
-/** Adds the options to a command, which sets their values at the root. */
-export function addGlobalOptions(command: Command, options: readonly Option[], root: Command): void {
-  for (const option of options) {
+const OPTIONS: readonly Option[] = [
+  ...GLOBAL_OPTIONS.map(({ flags, description, fallback }) =>
+    new Option(flags, description).default(undefined, fallback).helpGroup('Global options:'),
+  ),
+  // Listed only in the help of a command with several formats.
+  formatOption().hideHelp(),
+];
+
+/** Adds the options to a command, which sets their values at the root: they may stand before or after its name. */
+export function addGlobalOptions(command: Command, root: Command): void {
+  for (const option of OPTIONS) {
     if (!command.options.some(({ long }) => long === option.long)) command.addOption(option);
     command.on(`option:${option.name()}`, (text?: string) => {
       root.setOptionValue(option.attributeName(), text ?? !option.negate);

@@ -1,5 +1,5 @@
 // Builds the command tree and runs one command, from arguments to exit code.
-import type { Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { CommanderError } from 'commander';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../text/escape.ts';
@@ -17,22 +17,14 @@ import { quota } from './commands/quota.ts';
 import { sandbox } from './commands/sandbox/serve.ts';
 import type { Context } from './context.ts';
 import type { TypedOptions } from './global-options.ts';
-import { addGlobalOptions, globalOptions, wantsJson } from './global-options.ts';
+import { addGlobalOptions, wantsJson } from './global-options.ts';
 import type { ParseError } from './usage-error.ts';
 
 /** @returns the exit code (docs/cli.md, exit codes); never rejects */
 export async function run(context: Context): Promise<number> {
-  let program = createProgram(context, new Set(context.args));
+  const program = createProgram(context, context.args);
   try {
-    await program
-      .parseAsync(context.args, { from: 'user' })
-      .catch((error: unknown) => {
-        if (!(error instanceof CommanderError)) throw error;
-        // Help and usage errors name other commands.
-        program = createProgram(context);
-        return program.parseAsync(context.args, { from: 'user' });
-      })
-      .catch((error: unknown) => answer(program, error));
+    await program.parseAsync(context.args, { from: 'user' }).catch((error: unknown) => answer(program, error));
     return 0;
   } catch (error) {
     const { reportError } = await import('./report-error.ts');
@@ -50,6 +42,8 @@ async function answer(program: Program, error: unknown): Promise<void> {
   const { printHelp, printVersion } = await import('./commands/help.ts');
   const isHelp = error.code.startsWith('commander.help');
   if (isHelp && program.opts<TypedOptions>().version) return printVersion(program);
+  // Help and usage errors name other commands.
+  addCommands(program, Object.keys(COMMANDS));
   const { usageError } = await import('./usage-error.ts');
   const mistake = usageError(error as ParseError);
   if (mistake) throw mistake;
@@ -64,22 +58,8 @@ function checkEncoding({ args }: Context): void {
   throw new PetstoreError('usage', message, { hint: 'check the encoding of the terminal or script' });
 }
 
-type Words = ReadonlySet<string> | undefined;
-
-/** The commands that were typed, or all if none was: building all of them delays the start by a few milliseconds. */
-function typed<Make>(commands: Readonly<Record<string, Make>>, words: Words): [string, Make][] {
-  const all = Object.entries(commands);
-  const found = all.filter(([name]) => words?.has(name));
-  return found.length > 0 ? found : all;
-}
-
-function group(command: PetstoreCommand, commands: Readonly<Record<string, () => Command>>, words: Words) {
-  for (const [, make] of typed(commands, words)) command.addCommand(make());
-  return command;
-}
-
-const categories = (words: Words): PetstoreCommand => {
-  const command = new PetstoreCommand('categories')
+const categories = (): PetstoreCommand =>
+  new PetstoreCommand('categories')
     .description('list, get, create and import pet categories')
     .sections({
       examples: [
@@ -87,16 +67,20 @@ const categories = (words: Words): PetstoreCommand => {
         'petstore categories create --name dog --description "Canis familiaris"',
         'petstore categories import species.csv',
       ],
-    });
-  return group(command, { list, get, create, import: importCommand }, words);
-};
+    })
+    .addCommand(list())
+    .addCommand(get())
+    .addCommand(create())
+    .addCommand(importCommand());
 
-const auth = (words: Words): PetstoreCommand => {
-  const command = new PetstoreCommand('auth').description('log in, log out and switch between profiles').sections({
-    examples: ['petstore auth login --url https://HOST/v1', 'petstore auth status'],
-  });
-  return group(command, { login, logout, status, switch: switchTo }, words);
-};
+const auth = (): PetstoreCommand =>
+  new PetstoreCommand('auth')
+    .description('log in, log out and switch between profiles')
+    .sections({ examples: ['petstore auth login --url https://HOST/v1', 'petstore auth status'] })
+    .addCommand(login())
+    .addCommand(logout())
+    .addCommand(status())
+    .addCommand(switchTo());
 
 const help = (): PetstoreCommand =>
   new PetstoreCommand('help')
@@ -112,7 +96,7 @@ const help = (): PetstoreCommand =>
       await printTopic(rootOf(this), words);
     });
 
-const COMMANDS: Readonly<Record<string, readonly [helpGroup: string, make: (words: Words) => Command]>> = {
+const COMMANDS: Readonly<Record<string, readonly [helpGroup: string, make: () => Command]>> = {
   categories: ['Categories:', categories],
   auth: ['Keys and limits:', auth],
   quota: ['Keys and limits:', quota],
@@ -125,10 +109,11 @@ const COMMANDS: Readonly<Record<string, readonly [helpGroup: string, make: (word
 };
 
 /**
- * Builds the commands that `args` name; all of them by default.
+ * @param words only the commands that they name are built, because building all of them delays the start by a few
+ *   milliseconds; all if they name none
  * @returns the root command; its `parseAsync` rejects with CommanderError or PetstoreError
  */
-export function createProgram(context: Context, args?: Words): Program {
+export function createProgram(context: Context, words: readonly string[] = []): Program {
   const program = new Program(context);
   program
     .optionsGroup('Options:')
@@ -155,20 +140,30 @@ is, for example, 500ms, 30s or 1m30s. For more, run \`petstore COMMAND --help\`,
         'petstore categories import species.csv',
       ],
     });
-  // `help` and `__complete` describe other commands, so all commands are built.
-  const words = args?.has('help') || args?.has('__complete') ? undefined : args;
-  for (const [name, [helpGroup, make]] of typed(COMMANDS, words)) {
-    program.addCommand(make(words).helpGroup(helpGroup), { hidden: name === '__complete' });
-  }
-  configure(program, globalOptions(), program);
+  configure(program, program);
+  const names = Object.keys(COMMANDS);
+  const typed = names.filter((name) => words.includes(name));
+  // `help` and `__complete` describe other commands.
+  const needsAll = typed.length === 0 || typed.includes('help') || typed.includes('__complete');
+  addCommands(program, needsAll ? names : typed);
   return program;
 }
 
+/** Adds the commands of these names that the program lacks. */
+function addCommands(program: Program, names: readonly string[]): void {
+  for (const [name, [helpGroup, make]] of Object.entries(COMMANDS)) {
+    if (!names.includes(name) || program.commands.some((command) => command.name() === name)) continue;
+    const command = make().helpGroup(helpGroup).copyInheritedSettings(program);
+    program.addCommand(command, { hidden: name === '__complete' });
+    configure(command, program);
+  }
+}
+
 // Commands added by `addCommand` inherit no settings. A thrown error carries the command that was being parsed.
-function configure(command: Command, options: readonly Option[], root: Program): void {
+function configure(command: Command, root: Program): void {
   command.helpCommand(false).exitOverride((error) => {
     throw Object.assign(error, { command });
   });
-  addGlobalOptions(command, options, root);
-  for (const child of command.commands) configure(child.copyInheritedSettings(command), options, root);
+  addGlobalOptions(command, root);
+  for (const child of command.commands) configure(child.copyInheritedSettings(command), root);
 }
