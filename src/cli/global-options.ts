@@ -6,21 +6,30 @@ import { PetstoreError } from '../errors.ts';
 import { checkWholeNumber, invalidValueError } from '../settings/check-options.ts';
 import { formatChoices, parseDuration } from '../text/format.ts';
 import type { Environment } from './context.ts';
-import type { GlobalOptions } from './reference.ts';
 import { FORMATS, GLOBAL_OPTIONS } from './reference.ts';
 
 /** The options as typed, under commander's names; any text may be invalid. */
-export interface TypedOptions {
-  readonly profile?: string;
-  readonly json?: true;
+export interface TypedOptions extends Pick<GlobalOptions, 'profile' | 'quiet' | 'verbose' | 'color'> {
+  readonly json?: boolean;
   readonly format?: string;
   readonly maxWait?: string;
   readonly maxRetries?: string;
   readonly timeout?: string;
-  readonly quiet?: true;
-  readonly verbose?: true;
+  readonly version?: boolean;
+}
+
+/** The checked options; durations are in milliseconds. */
+export interface GlobalOptions {
+  /** The value of `--profile` only; PETSTORE_PROFILE is read with the profiles, so that errors can name it. */
+  readonly profile?: string | undefined;
+  readonly json: boolean;
+  readonly format: (typeof FORMATS)[number];
+  readonly maxWait: number;
+  readonly maxRetries: number;
+  readonly timeout: number;
+  readonly quiet?: boolean | undefined;
+  readonly verbose?: boolean | undefined;
   readonly color: boolean;
-  readonly version?: true;
 }
 
 /** Accepts any text, so that a later --json determines the format of an error. */

@@ -4,7 +4,7 @@ import { escapeControls } from '../text/escape.ts';
 import { formatDuration, formatUntil } from '../text/format.ts';
 import type { Context } from './context.ts';
 import { supportsColor } from './context.ts';
-import type { GlobalOptions } from './reference.ts';
+import type { GlobalOptions } from './global-options.ts';
 
 /** Shorter waits are not shown: they end before they can be read. */
 const SHORTEST_WAIT_MS = 1000;

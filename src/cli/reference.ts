@@ -43,22 +43,6 @@ export const READ_ERRORS = CHANGE_ERRORS.filter((kind) => kind !== 'unknown_outc
 
 export const FORMATS = ['table', 'json', 'ndjson', 'csv', 'tsv'] as const;
 
-/** The values of the global options under commander's names (docs/cli.md, global options). */
-export interface GlobalOptions {
-  /** The value of `--profile` only; PETSTORE_PROFILE is read with the profiles, so that errors can name it. */
-  readonly profile?: string | undefined;
-  readonly json: boolean;
-  readonly format: (typeof FORMATS)[number];
-  /** Milliseconds. */
-  readonly maxWait: number;
-  readonly maxRetries: number;
-  /** Milliseconds. */
-  readonly timeout: number;
-  readonly quiet?: boolean | undefined;
-  readonly verbose?: boolean | undefined;
-  readonly color: boolean;
-}
-
 interface GlobalOption {
   /** In commander's syntax. */
   readonly flags: string;

@@ -4,9 +4,9 @@ import type { PetstoreError } from '../errors.ts';
 import { toPetstoreError } from '../errors.ts';
 import { escapeControls, terminalSafeJson } from '../text/escape.ts';
 import type { Context } from './context.ts';
+import type { GlobalOptions } from './global-options.ts';
 import { withHint } from './hints.ts';
 import { loadStyle } from './output/render.ts';
-import type { GlobalOptions } from './reference.ts';
 import { EXIT_CODES } from './reference.ts';
 
 type ReportOptions = Pick<GlobalOptions, 'profile' | 'json' | 'verbose' | 'color'>;

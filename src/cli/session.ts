@@ -7,10 +7,10 @@ import { configDir, mkdirp, sandboxDataFile, stateDir, stateDirIfAny } from '../
 import type { StateServerOptions } from '../shared-log/state-server.ts';
 import { escapeControls, terminalSafeJson } from '../text/escape.ts';
 import type { Context } from './context.ts';
+import type { GlobalOptions } from './global-options.ts';
 import type { Credentials } from './profiles/credentials.ts';
 import { definedOverrides, loginHint, resolveCredentials } from './profiles/credentials.ts';
 import { Progress } from './progress.ts';
-import type { GlobalOptions } from './reference.ts';
 
 /** Errors are PetstoreErrors. Nothing is read, loaded or sent before a method is called. */
 export class Session {

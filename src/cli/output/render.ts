@@ -4,7 +4,7 @@ import { escapeControls, terminalSafeJson } from '../../text/escape.ts';
 import { stringifyJson } from '../../text/json.ts';
 import type { Context, Environment, Output } from '../context.ts';
 import { supportsColor } from '../context.ts';
-import type { GlobalOptions } from '../reference.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import type { Column, Style, TextContext, View } from './view.ts';
 
 /** Rows per call of csv-stringify, which takes twice as long for all rows at once. */

@@ -1,9 +1,9 @@
 // The output formats: none passes a control character to a terminal; test/import/round-trip.test.ts reads them back.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { GlobalOptions } from '../../../src/cli/global-options.ts';
 import { loadRenderer } from '../../../src/cli/output/render.ts';
 import type { View } from '../../../src/cli/output/view.ts';
-import type { GlobalOptions } from '../../../src/cli/reference.ts';
 import { escapeControls } from '../../../src/text/escape.ts';
 import { world } from '../../support/world.ts';
 
