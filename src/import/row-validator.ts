@@ -22,7 +22,7 @@ interface ValidatorOptions {
   readonly label: string;
   /** The hint of invalid rows. */
   readonly hint: string;
-  readonly ignoreExtra: boolean;
+  readonly ignoreExtra?: boolean | undefined;
 }
 
 export class RowValidator {
@@ -129,7 +129,7 @@ export async function checkRows(rows: Iterable<unknown> | AsyncIterable<unknown>
   const isIterable =
     typeof rows === 'object' && rows !== null && (Symbol.iterator in rows || Symbol.asyncIterator in rows);
   if (!isIterable) throw new PetstoreError('usage', 'rows must be an array or another iterable object');
-  const validator = new RowValidator({ label: 'the input', hint: 'correct the rows', ignoreExtra: false });
+  const validator = new RowValidator({ label: 'the input', hint: 'correct the rows' });
   for await (const row of rows) validator.add(row);
   return validator.check();
 }

@@ -132,6 +132,7 @@ test.each([
   ['quota --max-wait foo --json', `${JSON_START}invalid duration `],
   ['quota --format xml --json', `${JSON_START}invalid value `],
   ['categories list --sort x --json', `${JSON_START}invalid value `],
+  ['categories import a --concurrency 0 --json', `${JSON_START}invalid number `],
   ['--format=json quota --max-retries', `${JSON_START}--max-retries needs a value"`],
   ['-qv --format json foo', `${JSON_START}unknown command `],
   // Here, --json is an argument or a value.

@@ -14,7 +14,7 @@ export interface DelimitedOptions {
   readonly delimiter?: string | undefined;
   /** For example `name=Species`. */
   readonly map?: readonly string[] | undefined;
-  readonly ignoreExtra: boolean;
+  readonly ignoreExtra?: boolean | undefined;
 }
 
 type Field = 'name' | 'description';

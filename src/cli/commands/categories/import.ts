@@ -1,5 +1,4 @@
 // The definition of `petstore categories import`; its code is loaded when it runs.
-import { checkWholeNumber } from '../../../settings/check-options.ts';
 import { actionHandler, collectValues, PetstoreCommand } from '../../command.ts';
 import { CHANGE_ERRORS } from '../../reference.ts';
 
@@ -12,11 +11,11 @@ export const importCommand = (): PetstoreCommand =>
       '--encoding <name>',
       'text encoding of the file, for example windows-1252 (default: UTF-8); a byte order mark overrides it',
     )
-    .option('--ignore-extra', 'ignore columns and fields other than name and description', false)
+    .option('--ignore-extra', 'ignore columns and fields other than name and description')
     .option('--map <name=column>', 'read the name or the description from this column; repeatable', collectValues)
-    .option('--dry-run', 'preview without creating anything', false)
-    .option('-y, --yes', 'do not ask for confirmation', false)
-    .option('--concurrency <number>', 'maximum number of concurrent requests', parseConcurrency, 8)
+    .option('--dry-run', 'preview without creating anything')
+    .option('-y, --yes', 'do not ask for confirmation')
+    .option('--concurrency <number>', 'maximum number of concurrent requests', '8')
     .sections({
       notes: `A file has at most 64 MiB and 500,000 rows, and is checked completely before anything is sent. Rows whose names
 exist are skipped, so you can run the same command again after Ctrl-C, a crash or an edit of the file. A row that
@@ -35,7 +34,3 @@ or the import completed.`,
       ],
     })
     .action(actionHandler(async () => (await import('./run-import.ts')).importAction));
-
-function parseConcurrency(text: string): number {
-  return checkWholeNumber(text, '--concurrency', 1, 64);
-}

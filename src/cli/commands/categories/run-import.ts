@@ -5,7 +5,8 @@ import { importCategories, pauseOf } from '../../../import/import-categories.ts'
 import { fetchFirstList } from '../../../import/list.ts';
 import { ImportResults } from '../../../import/results.ts';
 import type { InputRow } from '../../../import/row-validator.ts';
-import type { ImportDocument, NewCategory } from '../../../public-types.ts';
+import type { NewCategory } from '../../../public-types.ts';
+import { checkWholeNumber } from '../../../settings/check-options.ts';
 import type { ProcessRef } from '../../../shared-log/process-liveness.ts';
 import { escapeControls } from '../../../text/escape.ts';
 import { formatCount, formatNumber, formatSome, quoted } from '../../../text/format.ts';
@@ -18,14 +19,15 @@ import type { Done, ImportData, Preview } from './import-view.ts';
 import { importView } from './import-view.ts';
 
 interface ImportOptions extends RowOptions {
-  readonly dryRun: boolean;
-  readonly yes: boolean;
-  readonly concurrency: number;
+  readonly dryRun?: true;
+  readonly yes?: true;
+  readonly concurrency: string;
 }
 
 export const importAction: Action<ImportOptions, ImportData> = {
   async run(session, options, file = '-') {
     const { context, progress, warn } = session;
+    const concurrency = checkWholeNumber(options.concurrency, '--concurrency', 1, 64);
     const input = await readInputFile(file, context);
     const rows = await readRows(input, options);
     const noRows = rows.length === 0 ? `${input.label} has no rows` : undefined;
@@ -34,7 +36,7 @@ export const importAction: Action<ImportOptions, ImportData> = {
     if (options.dryRun) return preview(session, rows);
     // The prompt comes before the lock, so that an open prompt does not block other imports.
     if (!options.yes) await confirm(session, rows, file);
-    const { document, failure } = await create(session, rows, options.concurrency);
+    const { document, failure } = await create(session, rows, concurrency);
     progress.status(undefined);
     const differing = document.skipped.filter(({ differs }) => differs).map(({ name }) => name);
     const warning = differingDescriptionsWarning(differing);
@@ -65,8 +67,8 @@ async function create(session: Session, rows: readonly NewCategory[], concurrenc
     });
     return { document, failure: undefined };
   } catch (error) {
-    if (!(error instanceof PetstoreError) || !error.details.document) throw error;
-    return { document: error.details.document as ImportDocument, failure: error };
+    if (!(error instanceof PetstoreError) || !error.document) throw error;
+    return { document: error.document, failure: error };
   }
 }
 
