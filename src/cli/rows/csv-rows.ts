@@ -20,12 +20,7 @@ export interface DelimitedOptions {
 type Field = 'name' | 'description';
 type Cells = readonly (string | undefined)[];
 
-/** The positions of the columns; -1 if the file has no such column. */
-interface Header {
-  readonly columns: readonly string[];
-  readonly name: number;
-  readonly description: number;
-}
+type AddRecord = (cells: Cells, line: number) => void;
 
 /**
  * @param usual the delimiter of the format, which `--delimiter` overrides; undefined if it must be detected
@@ -43,7 +38,7 @@ export function readDelimited(
   // `""` is an empty description, and an empty cell a missing one.
   const hasEmptyText = text.includes('""');
   const delimiter = parseDelimiter(options.delimiter) ?? usual ?? separator ?? detectDelimiter(text);
-  let header: Header | undefined;
+  let addRecord: AddRecord | undefined;
   /** The last line of the last record. */
   let lastLine = 0;
   try {
@@ -59,8 +54,8 @@ export function readDelimited(
         lastLine = lines;
         const cells = hasEmptyText ? values : values.map((value) => value || undefined);
         const line = firstLine(cells, lastLine);
-        if (header) addRecord(cells, line, header, options, validator);
-        else header = readHeader(cells, line, options, validator);
+        if (addRecord) addRecord(cells, line);
+        else addRecord = readHeader(cells, line, options, validator);
         return null;
       },
     });
@@ -113,28 +108,43 @@ function firstLine(cells: Cells, lastLine: number): number {
   return cells.reduce((line, cell) => line - ((cell?.split('\n').length ?? 1) - 1), lastLine);
 }
 
-function readHeader(cells: Cells, line: number, options: DelimitedOptions, validator: RowValidator): Header {
-  const map = parseMap(options.map);
-  const columns = cells.map((cell) => cell?.trim() ?? '');
+/** @returns the function that adds the records below the header */
+function readHeader(
+  heads: Cells,
+  headLine: number,
+  { map: mappings, ignoreExtra }: DelimitedOptions,
+  validator: RowValidator,
+): AddRecord {
+  const map = parseMap(mappings);
+  const columns = heads.map((head) => head?.trim() ?? '');
   const positionOf = (field: Field): number => {
     const wanted = map.get(field) ?? field;
     const [at = -1, another] = [...columns.keys()].filter((position) => isSame(columns[position], wanted));
-    if (another !== undefined) throw validator.fatalError(`duplicate column ${quoted(wanted)} in the header`, line);
+    if (another !== undefined) throw validator.fatalError(`duplicate column ${quoted(wanted)} in the header`, headLine);
     if (at >= 0 || (field === 'description' && !map.has(field))) return at;
     const hint = map.has(field) ? 'use one of these columns for --map' : ADD_HEADER;
-    throw validator.fatalError(`no column ${quoted(wanted)}; found ${list(columns)}`, line, hint);
+    throw validator.fatalError(`no column ${quoted(wanted)}; found ${list(columns)}`, headLine, hint);
   };
   const [name, description] = [positionOf('name'), positionOf('description')];
   if (name === description)
     throw unusableError('--map', 'uses the same column for name and description', 'map another column');
   const isExtra = (column: string, at: number): boolean =>
     column !== '' && at !== name && at !== description && !isSame(column, 'id');
-  const extra = options.ignoreExtra ? [] : columns.filter(isExtra);
+  const extra = ignoreExtra ? [] : columns.filter(isExtra);
   if (extra.length > 0) {
     const what = extra.length === 1 ? 'column' : 'columns';
-    throw validator.fatalError(`unknown ${what} ${list(extra)}`, line, IGNORE_EXTRA);
+    throw validator.fatalError(`unknown ${what} ${list(extra)}`, headLine, IGNORE_EXTRA);
   }
-  return { columns, name, description };
+  return (cells, line) => {
+    // Skip the rows of empty cells that spreadsheets write.
+    if (columns.length > 1 && cells.every((cell) => !cell)) return;
+    if (cells.length !== columns.length) {
+      const count = cells.length === 1 ? '1 field' : `${cells.length} fields`;
+      validator.addInvalid(`the row has ${count}, but the header has ${columns.length}`, line);
+    } else if (!ignoreExtra && cells.some((cell, at) => cell && columns[at] === '')) {
+      validator.addExtra('the row has a value in a column without a name', line);
+    } else validator.add({ name: cells[name] ?? '', description: cells[description] }, line);
+  };
 }
 
 function list(columns: readonly string[]): string {
@@ -144,22 +154,4 @@ function list(columns: readonly string[]): string {
 
 function isSame(column: string | undefined, name: string): boolean {
   return column?.toLowerCase() === name.toLowerCase();
-}
-
-function addRecord(
-  cells: Cells,
-  line: number,
-  header: Header,
-  options: DelimitedOptions,
-  validator: RowValidator,
-): void {
-  const { columns, name, description } = header;
-  // Skip the rows of empty cells that spreadsheets write.
-  if (columns.length > 1 && cells.every((cell) => !cell)) return;
-  if (cells.length !== columns.length) {
-    const count = cells.length === 1 ? '1 field' : `${cells.length} fields`;
-    validator.addInvalid(`the row has ${count}, but the header has ${columns.length}`, line);
-  } else if (!options.ignoreExtra && cells.some((cell, at) => cell && columns[at] === '')) {
-    validator.addExtra('the row has a value in a column without a name', line);
-  } else validator.add({ name: cells[name] ?? '', description: cells[description] }, line);
 }
