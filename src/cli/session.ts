@@ -8,14 +8,15 @@ import type { StateServerOptions } from '../shared-log/state-server.ts';
 import { escapeControls, terminalSafeJson } from '../text/escape.ts';
 import type { Context } from './context.ts';
 import type { GlobalOptions } from './global-options.ts';
-import type { Credentials } from './profiles/credentials.ts';
-import { definedOverrides, loginHint, resolveCredentials } from './profiles/credentials.ts';
+import type { CredentialRequest, Credentials } from './profiles/credentials.ts';
+import { definedOverrides, loginHint, readCredentialRequest, resolveCredentials } from './profiles/credentials.ts';
 import { Progress } from './progress.ts';
 
 /** Errors are PetstoreErrors. Nothing is read, loaded or sent before a method is called. */
 export class Session {
   readonly context: Context;
   readonly options: GlobalOptions;
+  readonly request: CredentialRequest;
   readonly progress: Progress;
   /** The service that was connected last: a login may use several. */
   lastUsed: { readonly service: Service; readonly credentials: Credentials } | undefined;
@@ -26,6 +27,7 @@ export class Session {
   constructor(context: Context, options: GlobalOptions) {
     this.context = context;
     this.options = options;
+    this.request = readCredentialRequest(context.env, options.profile);
     this.progress = new Progress(context, options);
   }
 
@@ -42,11 +44,10 @@ export class Session {
   /** Resolves URL and key; from then on, the key is redacted in all output. */
   readonly target = lazy(async () => {
     const { env, redactor } = this.context;
-    const { profile } = this.options;
-    const target = await resolveCredentials(this.context, profile, this.profiles);
+    const target = await resolveCredentials(this.context, this.request, this.profiles);
     redactor.add(target.key);
     this.#credentials = target;
-    const ignored = profile === undefined ? [] : definedOverrides(env);
+    const ignored = this.options.profile === undefined ? [] : definedOverrides(env);
     if (ignored.length > 0) await this.notice(`warning: --profile overrides ${ignored.join(' and ')}`);
     return target;
   });

@@ -8,8 +8,7 @@ import { storageError, toPetstoreError } from '../../errors.ts';
 import { proxyFor } from '../../http/proxy.ts';
 import type { StateServer } from '../../shared-log/state-server.ts';
 import { withHint, writableHint } from '../hints.ts';
-import type { CredentialRequest } from '../profiles/credentials.ts';
-import { findUrl, overridesAll, readCredentialRequest, selectProfile } from '../profiles/credentials.ts';
+import { findUrl, overridesAll, selectProfile } from '../profiles/credentials.ts';
 import { SANDBOX } from '../profiles/store.ts';
 import type { Session } from '../session.ts';
 import { quoteForShell } from '../shell-quote.ts';
@@ -37,14 +36,14 @@ const FROM_ENVIRONMENT = 'API key and base URL come from the environment';
 
 /** In the order in which they run. */
 export function checkDefinitions(session: Session): readonly CheckDefinition[] {
-  const { env, nodeVersion, platform, version } = session.context;
-  const request = readCredentialRequest(env, session.options.profile);
+  const { request, context } = session;
+  const { env, nodeVersion, platform, version } = context;
   const isFromEnvironment = overridesAll(request);
   const isSandbox = request.profile === SANDBOX;
   const skipReason = isFromEnvironment ? FROM_ENVIRONMENT : isSandbox ? SANDBOX_NEEDS_NONE : undefined;
   const checkConfig = () => checkDirectory(session, session.configDir(), 'PETSTORE_CONFIG_DIR');
   const checkState = () => checkDirectory(session, session.stateDir(), 'PETSTORE_STATE_DIR');
-  const checkProfile = () => (isFromEnvironment ? skipped(FROM_ENVIRONMENT) : describeProfile(session, request));
+  const checkProfile = () => (isFromEnvironment ? skipped(FROM_ENVIRONMENT) : describeProfile(session));
   const stateServer = { label: 'State server', test: () => checkStateServer(session) };
   const found: Found = {};
   // The sandbox's data is in the state directory.
@@ -56,7 +55,7 @@ export function checkDefinitions(session: Session): readonly CheckDefinition[] {
     { label: 'State', test: checkState },
     ...(env['PETSTORE_STATE_URL'] ? [stateServer] : []),
     { label: 'Profile', test: checkProfile, needs: ['Config'] },
-    { label: 'Base URL', test: () => checkUrl(session, request, found), needs: ['Profile'] },
+    { label: 'Base URL', test: () => checkUrl(session, found), needs: ['Profile'] },
     { label: 'Proxy', test: () => checkProxy(session, found), needs: ['Base URL'] },
     { label: 'Connection', test: () => checkConnection(session, found), needs: ['Proxy', ...places] },
     { label: 'Service', test: () => checkService(session, found), needs: ['Connection'] },
@@ -135,14 +134,14 @@ export async function checkServer(server: StateServer, clock: Clock): Promise<st
 }
 
 /** @throws PetstoreError `usage` if there is no profile with that name, `storage` */
-async function describeProfile({ profiles }: Session, request: CredentialRequest): Promise<CheckResult> {
+async function describeProfile({ request, profiles }: Session): Promise<CheckResult> {
   const { profile } = await selectProfile(request, profiles);
   const source = request.profile === undefined ? 'active' : `from ${request.profileVariable ?? '--profile'}`;
   return ok(`${profile} (${source})`);
 }
 
 /** @throws PetstoreError `auth` or `usage` if there is no valid URL */
-async function checkUrl({ profiles }: Session, request: CredentialRequest, found: Found): Promise<CheckResult> {
+async function checkUrl({ request, profiles }: Session, found: Found): Promise<CheckResult> {
   found.url = findUrl(await selectProfile(request, profiles));
   const { url, urlSource } = found.url;
   if (url === undefined) return skipped(SANDBOX_NEEDS_NONE);

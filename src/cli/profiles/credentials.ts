@@ -98,10 +98,10 @@ type OpenStore = () => Promise<ProfileStore>;
 /** @throws PetstoreError `usage` (unknown profile, invalid URL), `auth` (no key or URL, a key for another origin), `storage` */
 export async function resolveCredentials(
   context: KeyCommandContext & PathContext,
-  profileOption: string | undefined,
+  request: CredentialRequest,
   openStore: OpenStore,
 ): Promise<Credentials> {
-  const selected = await selectProfile(readCredentialRequest(context.env, profileOption), openStore);
+  const selected = await selectProfile(request, openStore);
   const { profile } = selected;
   const found = findUrl(selected);
   const { url: baseUrl = `sandbox:${realPath(sandboxDataFile(stateDir(context)))}`, urlSource } = found;

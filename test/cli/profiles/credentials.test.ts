@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { withHint } from '../../../src/cli/hints.ts';
 import type { ProfileStore } from '../../../src/cli/profiles/conf-store.ts';
 import { openConfStore } from '../../../src/cli/profiles/conf-store.ts';
-import { resolveCredentials } from '../../../src/cli/profiles/credentials.ts';
+import { readCredentialRequest, resolveCredentials } from '../../../src/cli/profiles/credentials.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { world } from '../../support/world.ts';
 
@@ -33,7 +33,7 @@ const all = saved();
 
 function resolve(env: Record<string, string>, profile?: string, store: ProfileStore = all) {
   const context = world([], { env: { PETSTORE_STATE_DIR: '/state', ...env } });
-  return resolveCredentials(context, profile, async () => store);
+  return resolveCredentials(context, readCredentialRequest(context.env, profile), async () => store);
 }
 
 const URL_B = { PETSTORE_BASE_URL: 'https://b.example/v1' };
@@ -94,11 +94,13 @@ test('no profile is read if the environment provides key and URL', async () => {
     ['sandbox', 'sandbox'],
   ] as const) {
     const env = { ...BOTH, PETSTORE_PROFILE };
-    const target = await resolveCredentials(world([], { env }), undefined, store);
+    const target = await resolveCredentials(world([], { env }), readCredentialRequest(env, undefined), store);
     expect(target).toMatchObject({ profile, key: 'k' });
   }
   const env = { ...URL_B, PETSTORE_API_KEY_COMMAND: printing('k-2') };
-  expect(await resolveCredentials(world([], { env }), undefined, store)).toMatchObject({ key: 'k-2' });
+  expect(await resolveCredentials(world([], { env }), readCredentialRequest(env, undefined), store)).toMatchObject({
+    key: 'k-2',
+  });
 });
 
 const OTHERS = ['https://a.example:8443/v1', 'https://a.example.evil.example/v1', 'https://sub.a.example/v1'];

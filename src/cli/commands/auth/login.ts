@@ -9,7 +9,7 @@ import { actionHandler, PetstoreCommand } from '../../command.ts';
 import type { Question } from '../../output/prompt.ts';
 import type { ProfileStore } from '../../profiles/conf-store.ts';
 import type { CredentialRequest } from '../../profiles/credentials.ts';
-import { keyVariable, overridingUrl, readCredentialRequest, requestedProfile } from '../../profiles/credentials.ts';
+import { keyVariable, overridingUrl, requestedProfile } from '../../profiles/credentials.ts';
 import type { StoredProfile } from '../../profiles/store.ts';
 import { hasKey, SANDBOX } from '../../profiles/store.ts';
 import { READ_ERRORS } from '../../reference.ts';
@@ -50,8 +50,8 @@ interface Entered<T> {
 
 const loginAction: Action<LoginOptions, LoginResult> = {
   async run(session, { url: urlOption, keyCommand, verify: verified }) {
+    const { request } = session;
     const store = await session.profiles();
-    const request = readCredentialRequest(session.context.env, session.options.profile);
     const profile = requestedProfile(request) ?? store.active();
     if (profile === SANDBOX) {
       throw new PetstoreError('usage', 'profile "sandbox" needs no login', {

@@ -12,7 +12,6 @@ import {
   findUrl,
   keyVariable,
   overridingVariables,
-  readCredentialRequest,
   requestedProfile,
   selectProfile,
 } from '../../profiles/credentials.ts';
@@ -30,7 +29,7 @@ interface LogoutResult {
 
 const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
   async run(session, options) {
-    const request = readCredentialRequest(session.context.env, session.options.profile);
+    const { request } = session;
     const store = await session.profiles();
     const variable = keyVariable(request);
     if (variable) await session.warn(`${variable} is still set and overrides saved keys`);
@@ -119,9 +118,8 @@ function cell(text: string | undefined, source: FoundKey['keySource'] | undefine
 }
 
 const statusAction: Action<object, readonly ListedProfile[]> = {
-  async run({ context: { env, redactor }, options, profiles }) {
+  async run({ context: { redactor }, request, profiles }) {
     const store = await profiles();
-    const request = readCredentialRequest(env, options.profile);
     const { profile: used } = await selectProfile(request, profiles);
     const names = store.names();
     checkProfileExists(used, names, request.profileVariable);
