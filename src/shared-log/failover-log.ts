@@ -99,7 +99,7 @@ export class FailoverLog<State, P extends Place<State> = Place<State>> {
     } catch {
       return;
     }
-    if (this.#place !== server) this.#switch(() => server);
+    if (this.#place !== server) this.#switch(server);
   }
 
   close(): void {
@@ -132,17 +132,16 @@ export class FailoverLog<State, P extends Place<State> = Place<State>> {
     const { places } = this.#options;
     const failed = this.#log;
     this.#delayRetry();
-    this.#switch(() => this.#firstUsable(places.slice(places.indexOf(place) + 1)));
-    if (!place.mayRecover) {
-      this.#logs.delete(place);
-      failed.close();
-    }
+    this.#switch(this.#firstUsable(places.slice(places.indexOf(place) + 1)));
+    if (place.mayRecover) return;
+    this.#logs.delete(place);
+    failed.close();
   }
 
-  #switch(next: () => P): void {
+  #switch(place: P): void {
     const before = this.cached();
     const { now } = this;
-    this.#place = next();
+    this.#place = place;
     this.#options.onSwitch(before, now);
   }
 
