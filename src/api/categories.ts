@@ -11,8 +11,8 @@ import { closestMatch } from '../text/did-you-mean.ts';
 import { escapeControls } from '../text/escape.ts';
 import { decodeCreated, decodeList, hasNextPage } from './decode.ts';
 
-export const LIST_REQUEST: HttpRequest = { method: 'GET', path: '/categories', isSafe: true };
-const CREATE: HttpRequest = { method: 'POST', path: '/categories', isSafe: false };
+export const LIST_REQUEST: HttpRequest = { method: 'GET', path: '/categories' };
+const CREATE: HttpRequest = { method: 'POST', path: '/categories' };
 
 /** Why a list does not prove that a category is missing. */
 export interface ListFlaw {

@@ -1,6 +1,7 @@
 // Raw requests, for `petstore api` and the client library's `request`: any method, path and JSON body.
 
 import { PetstoreError } from '../errors.ts';
+import { isSafe } from '../http/retry.ts';
 import type { HttpHeaders, HttpRequest } from '../http/types.ts';
 import { escapeControls } from '../text/escape.ts';
 import { parseJson } from '../text/json.ts';
@@ -20,13 +21,12 @@ export function rawRequest(
   body: string | Uint8Array | undefined,
   source: string,
 ): HttpRequest {
-  const isSafe = /^(?:GET|HEAD|OPTIONS)$/.test(method);
-  if (body !== undefined && isSafe) {
+  if (body !== undefined && isSafe(method)) {
     throw new PetstoreError('usage', `${method} requests cannot have a body`, {
       hint: `remove ${source}, or use POST`,
     });
   }
-  return { method, path: pathBelowBase(path), body, isSafe };
+  return { method, path: pathBelowBase(path), body };
 }
 
 /** The value of a body: text if it is not JSON, null if it is empty. */

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { parseRateLimitHeaders } from './rate-limit-headers.ts';
 import { attemptError } from './request-errors.ts';
 import { rateLimitedError } from './response-errors.ts';
-import { isRefusal, retryDelayMs } from './retry.ts';
+import { isRefusal, isSafe, retryDelayMs } from './retry.ts';
 import { TicketQueue } from './ticket-queue.ts';
 import type { HttpClientOptions, HttpRequest, HttpResponse, ResponseHead } from './types.ts';
 import { TransportError } from './types.ts';
@@ -101,7 +101,7 @@ export class HttpClient {
   #callOf(request: HttpRequest): Call {
     const { limits, signal } = this.#options;
     const stop = request.stop ?? withOwn(request, signal);
-    const abort = request.isSafe ? stop : withOwn(request, this.#grace.signal);
+    const abort = isSafe(request.method) ? stop : withOwn(request, this.#grace.signal);
     return { request, timeoutMs: request.timeoutMs ?? limits.timeoutMs, stop, abort };
   }
 

@@ -3,7 +3,7 @@ import type { ErrorDetails, Hint } from '../errors.ts';
 import { PetstoreError, toPetstoreError } from '../errors.ts';
 import { escapeControls } from '../text/escape.ts';
 import { parseJson } from '../text/json.ts';
-import { statusTraits } from './retry.ts';
+import { isSafe, statusTraits } from './retry.ts';
 import type { HttpRequest, TransportError } from './types.ts';
 
 // How to check whether the request was processed.
@@ -32,7 +32,7 @@ export function nameToCreate({ method, path, body = '' }: HttpRequest): string |
  * @param signal its reason is the cause of an interruption, with the exit code
  */
 export function attemptError(request: HttpRequest, failure: TransportError, signal: AbortSignal): unknown {
-  const isUnknown = !request.isSafe && failure.requestSent;
+  const isUnknown = !isSafe(request.method) && failure.requestSent;
   if (failure.reason === 'aborted') return isUnknown ? interruptedError(request, signal.reason) : signal.reason;
   const { reason, head } = failure;
   const message = escapeControls(failure.message);

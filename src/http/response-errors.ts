@@ -5,7 +5,7 @@ import { escapeControls } from '../text/escape.ts';
 import { formatChosenDuration, formatDuration, formatTime, formatWait } from '../text/format.ts';
 import { retryAfterMs } from './rate-limit-headers.ts';
 import { CHECK_URL, nameToCreate, tryParseJson, unknownOutcomeError } from './request-errors.ts';
-import { statusTraits } from './retry.ts';
+import { isSafe, statusTraits } from './retry.ts';
 import type { HttpRequest, HttpResponse, RequestLimits } from './types.ts';
 
 /** Why a request is not sent within the maximum wait, or not retried. */
@@ -60,7 +60,7 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
   if (status >= 300 && status < 400) return redirectError(request, response);
   const { isAmbiguous, isSlow } = statusTraits(status);
   // The service may have processed the request before the error, and an unexpected 2xx does not confirm success.
-  if (!request.isSafe && isAmbiguous) {
+  if (!isSafe(request.method) && isAmbiguous) {
     const processed = isSlow ? 'late' : 'perhaps';
     return unknownOutcomeError(request, `the service returned ${status}${detail}`, { ...details, processed });
   }
@@ -117,10 +117,10 @@ function statedWait(response: HttpResponse): string | undefined {
   return ms > 0 ? `in ${formatDuration(ms)}` : undefined;
 }
 
-function redirectError({ isSafe }: HttpRequest, { status, headers }: HttpResponse): PetstoreError {
+function redirectError({ method }: HttpRequest, { status, headers }: HttpResponse): PetstoreError {
   const location = headers['location'];
   // A 303 may follow a create that was processed.
-  const processed = isSafe ? 'no' : 'perhaps';
+  const processed = isSafe(method) ? 'no' : 'perhaps';
   if (location === undefined)
     return new PetstoreError('service', `invalid response: unexpected status ${status}`, { status, processed });
   const target = escapeControls(location).slice(0, 300);

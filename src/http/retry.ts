@@ -33,9 +33,14 @@ export function statusTraits(status: number): StatusTraits {
   return STATUSES[status] ?? (status >= 500 || status < 300 ? { isAmbiguous: true } : {});
 }
 
+/** Whether a method may be retried after any failure (RFC 9110, 9.2.1). */
+export function isSafe(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+}
+
 /** Whether a response is a refusal (docs/rate-limits.md). */
-export function isRefusal(request: Pick<HttpRequest, 'isSafe'>, status: number): boolean {
-  return status === 429 || (status === 503 && !request.isSafe);
+export function isRefusal({ method }: HttpRequest, status: number): boolean {
+  return status === 429 || (status === 503 && !isSafe(method));
 }
 
 // A retry would fail in the same way.
@@ -56,7 +61,7 @@ const BACKOFF_CAP_MS = 10_000;
  * @returns undefined if the result is final
  */
 export function retryDelayMs(
-  request: Pick<HttpRequest, 'isSafe'>,
+  { method }: Pick<HttpRequest, 'method'>,
   result: HttpResponse | TransportError,
   attempts: { readonly made: number; readonly allowed: number; readonly maxWaitMs: number },
   random: number,
@@ -64,12 +69,12 @@ export function retryDelayMs(
   const { made, allowed, maxWaitMs } = attempts;
   if (made >= allowed) return undefined;
   if (result instanceof TransportError) {
-    if ((!request.isSafe && result.requestSent) || NOT_RETRIED.has(result.reason)) return undefined;
+    if ((!isSafe(method) && result.requestSent) || NOT_RETRIED.has(result.reason)) return undefined;
     return Math.min(maxWaitMs, pauseAfter(made, random, undefined));
   }
   // The service did not process the request; the ledger decides when to retry it.
   if (result.status === 429) return 0;
-  if (!request.isSafe || !statusTraits(result.status).retry) return undefined;
+  if (!isSafe(method) || !statusTraits(result.status).retry) return undefined;
   const pauseMs = pauseAfter(made, random, result.status === 503 ? retryAfterMs(result) : undefined);
   return pauseMs > maxWaitMs ? undefined : pauseMs;
 }

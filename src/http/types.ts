@@ -11,8 +11,6 @@ export interface HttpRequest {
   /** Path and query below the base URL, beginning with `/`. */
   readonly path: string;
   readonly body?: string | Uint8Array | undefined;
-  /** True for GET, HEAD and OPTIONS, which may be retried after any failure (RFC 9110, 9.2.1). */
-  readonly isSafe: boolean;
   /** Aborts this request and its waits, even a create that was sent. */
   readonly signal?: AbortSignal | undefined;
   /** Ends the waits of this request instead of the other signals, whose aborts it includes; a create that was sent continues. */

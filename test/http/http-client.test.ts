@@ -9,8 +9,8 @@ import { openMachineLedger } from '../../src/rate-limit/machine-ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-const LIST: HttpRequest = { method: 'GET', path: '/categories', isSafe: true };
-const CREATE: HttpRequest = { method: 'POST', path: '/categories', body: '{"name":"dog"}', isSafe: false };
+const LIST: HttpRequest = { method: 'GET', path: '/categories' };
+const CREATE: HttpRequest = { method: 'POST', path: '/categories', body: '{"name":"dog"}' };
 
 /** The end of an attempt: a status, an error, or an error after the head of a response. */
 interface Step {

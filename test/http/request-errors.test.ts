@@ -5,8 +5,8 @@ import { decodeServiceError, responseError } from '../../src/http/response-error
 import type { HttpRequest, HttpResponse, TransportErrorReason } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 
-const read: HttpRequest = { method: 'GET', path: '/categories', isSafe: true };
-const write: HttpRequest = { method: 'POST', path: '/categories', body: '{}', isSafe: false };
+const read: HttpRequest = { method: 'GET', path: '/categories' };
+const write: HttpRequest = { method: 'POST', path: '/categories', body: '{}' };
 const response = (status: number, body = '', headers: HttpResponse['headers'] = {}): HttpResponse => ({
   status,
   headers,
@@ -81,7 +81,7 @@ test.each([
 ])(
   'after a lost response to %s %j, the outcome of %s is unknown, and the hint is to %s',
   (method, path, what, hint) => {
-    const request = { method, path, body: '{"name":"d\\u001bg"}', isSafe: false };
+    const request = { method, path, body: '{"name":"d\\u001bg"}' };
     const error = attemptError(request, new TransportError('reset', true, 'closed'), new AbortController().signal);
     expect(error).toMatchObject({ message: `the outcome of ${what} is unknown: closed`, hint });
   },

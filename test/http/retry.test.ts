@@ -15,8 +15,9 @@ const response = (status: number, retryAfter?: string): Result => ({
 });
 const failure = (reason: TransportErrorReason, requestSent: boolean): Result =>
   new TransportError(reason, requestSent, '');
-const isRetried = (isSafe: boolean, result: Result): boolean =>
-  retryDelayMs({ isSafe }, result, attempts, 0.5) !== undefined;
+const READ = { method: 'GET' };
+const isRetried = (method: string, result: Result): boolean =>
+  retryDelayMs({ method }, result, attempts, 0.5) !== undefined;
 
 function label(result: Result): string {
   if (!(result instanceof TransportError)) return `a ${result.status}`;
@@ -39,31 +40,29 @@ test.each([
   ...rows(failures(false, 'tls', 'proxy-auth', 'proxy-refused', 'aborted'), false, false),
   ...rows(failures(true, 'too-large', 'aborted'), false, false),
 ])('after %s, %s retried', (_what, _retried, result, read, create) => {
-  expect([isRetried(true, result), isRetried(false, result)]).toEqual([read, create]);
+  expect([isRetried('GET', result), isRetried('POST', result)]).toEqual([read, create]);
 });
 
 test('the backoff of a read doubles, up to ten seconds, and jitter only lengthens it', () => {
   const pauses = (random: number): unknown[] =>
-    [1, 2, 3, 4, 5, 6, 7].map((made) =>
-      retryDelayMs({ isSafe: true }, response(500), { ...attempts, allowed: 99, made }, random),
-    );
+    [1, 2, 3, 4, 5, 6, 7].map((made) => retryDelayMs(READ, response(500), { ...attempts, allowed: 99, made }, random));
   expect(pauses(0.999999)).toEqual([375, 750, 1500, 3000, 6000, 12_000, 12_500]);
   expect(pauses(0)).toEqual([300, 600, 1200, 2400, 4800, 9600, 10_000]);
 });
 
 test('the pause after a 503 is at least its Retry-After, and a Retry-After beyond `--max-wait` ends the attempts', () => {
   const pauses = (random: number) =>
-    ['0', '4', '60'].map((stated) => retryDelayMs({ isSafe: true }, response(503, stated), attempts, random));
+    ['0', '4', '60'].map((stated) => retryDelayMs(READ, response(503, stated), attempts, random));
   expect([pauses(0), pauses(0.999999)]).toEqual([
     [300, 4000, 60_000],
     [375, 4400, 61_000],
   ]);
-  expect(retryDelayMs({ isSafe: true }, response(503, '120'), attempts, 0)).toBe(120_000);
-  expect(retryDelayMs({ isSafe: true }, response(503, '120.001'), attempts, 0)).toBeUndefined();
+  expect(retryDelayMs(READ, response(503, '120'), attempts, 0)).toBe(120_000);
+  expect(retryDelayMs(READ, response(503, '120.001'), attempts, 0)).toBeUndefined();
 });
 
 test('the backoff after a failed connection is at most `--max-wait`', () => {
-  expect(retryDelayMs({ isSafe: true }, failure('connect', false), { ...attempts, maxWaitMs: 100 }, 0)).toBe(100);
+  expect(retryDelayMs(READ, failure('connect', false), { ...attempts, maxWaitMs: 100 }, 0)).toBe(100);
 });
 
 test('of the 4xx statuses, only 400, 409, 413 and 422 reject the values of a single create', () => {

@@ -11,7 +11,7 @@ async function traced(result: Partial<HttpResponse> | TransportError, more: Part
   const send = () => (result instanceof TransportError ? Promise.reject(result) : Promise.resolve(response));
   const transport = { send, close: async () => undefined };
   const verbose = withTracing(transport, 'https://a.example/v1', new ManualClock(), (line) => void lines.push(line));
-  const request = { method: 'GET', path: '/categories', isSafe: true, ...more };
+  const request = { method: 'GET', path: '/categories', ...more };
   await verbose.send(request, { timeoutMs: 1, signal: new AbortController().signal }).catch(() => undefined);
   return lines;
 }

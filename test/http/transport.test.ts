@@ -11,8 +11,8 @@ import { compile } from '../support/compile.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import { response, startTcpServer } from '../support/raw-server.ts';
 
-const GET: HttpRequest = { method: 'GET', path: '/categories', isSafe: true };
-const POST: HttpRequest = { method: 'POST', path: '/categories', body: '{"name":"dog"}', isSafe: false };
+const GET: HttpRequest = { method: 'GET', path: '/categories' };
+const POST: HttpRequest = { method: 'POST', path: '/categories', body: '{"name":"dog"}' };
 const KEY = 'sk_test_0123456789';
 
 type Attempt = Partial<Parameters<Transport['send']>[1]>;

@@ -109,8 +109,8 @@ export async function simulate(options: Simulation) {
   };
   const senders = Array.from({ length: options.processes }, (_, index) => startClient(index));
   const request: HttpRequest = options.lose
-    ? { method: 'GET', path: '/categories', isSafe: true }
-    : { method: 'POST', path: '/categories', body: '{}', isSafe: false };
+    ? { method: 'GET', path: '/categories' }
+    : { method: 'POST', path: '/categories', body: '{}' };
   const work = async (sender: HttpClient): Promise<void> => {
     while (left-- > 0) {
       try {

@@ -3,6 +3,7 @@ import { Argument } from 'commander';
 import { deprecationNotices, jsonValue, METHODS, rawRequest } from '../../api/raw-request.ts';
 import { PetstoreError, rephrase } from '../../errors.ts';
 import { responseError } from '../../http/response-errors.ts';
+import { isSafe } from '../../http/retry.ts';
 import type { HttpRequest, HttpResponse } from '../../http/types.ts';
 import { invalidValueError } from '../../settings/check-options.ts';
 import { escapeControls } from '../../text/escape.ts';
@@ -21,7 +22,7 @@ interface ApiOptions {
 }
 
 interface RawResponse {
-  readonly isSafe: boolean;
+  readonly method: string;
   readonly response: HttpResponse;
   readonly include: boolean;
   /** The error for the status; undefined for a success. */
@@ -37,12 +38,12 @@ const callAction: Action<ApiOptions, RawResponse> = {
     const { status, headers } = response;
     for (const notice of deprecationNotices(request.method, request.path, headers)) await session.warn(notice);
     const failure = status < 200 || status > 299 ? rawResponseError(request, response) : undefined;
-    return { isSafe: request.isSafe, response, include: options.include === true, failure };
+    return { method: request.method, response, include: options.include === true, failure };
   },
   view: {
     failure: ({ failure }) => failure,
-    change: ({ isSafe, response }) =>
-      isSafe ? undefined : `the service responded to the request with status ${response.status}`,
+    change: ({ method, response }) =>
+      isSafe(method) ? undefined : `the service responded to the request with status ${response.status}`,
     json: ({ response: { status, headers, body }, include }) =>
       include ? { status, headers, body: jsonValue(body) } : jsonValue(body),
     bytes: (raw) => Buffer.concat([Buffer.from(head(raw)), raw.response.body]),
