@@ -112,10 +112,18 @@ test.each([
   },
 );
 
-test('many calls in flight, with one signal or none, cause no warning from Node.js', async () => {
+/** Fails the test if Node.js warns. */
+function expectNoWarning() {
   const onWarning = vi.fn();
   process.on('warning', onWarning);
-  onTestFinished(() => void process.off('warning', onWarning));
+  onTestFinished(() => {
+    process.off('warning', onWarning);
+    expect(onWarning).not.toHaveBeenCalled();
+  });
+}
+
+test('many calls in flight, with one signal or none, cause no warning from Node.js', async () => {
+  expectNoWarning();
   const listed = { body: [], headers: quotaHeaders() };
   const fake = await serving(() => (fake.requests.length === 1 ? listed : 'silence'));
   const { list, create } = open({ baseUrl: fake.url, maxRetries: 0 }).categories;
@@ -126,7 +134,27 @@ test('many calls in flight, with one signal or none, cause no warning from Node.
   await until(() => fake.requests.length === 46);
   fake.close();
   await ended;
-  expect(onWarning).not.toHaveBeenCalled();
+});
+
+test('an import with many requests in flight causes no warning from Node.js', async () => {
+  expectNoWarning();
+  const abort = new AbortController();
+  const listed = { body: [], headers: quotaHeaders() };
+  const fake = await serving(({ method }) => (method === 'GET' ? listed : 'silence'));
+  const rows = Array.from({ length: 15 }, (_, row) => ({ name: `dog ${row}` }));
+  const ended = errorOf(open({ baseUrl: fake.url }).categories.import(rows, { concurrency: 15, signal: abort.signal }));
+  await until(() => fake.requests.length === 16);
+  abort.abort();
+  await ended;
+});
+
+test('all calls with one signal share the signal derived from it, since Node.js 20 and 22 free no such signal', async () => {
+  const any = vi.spyOn(AbortSignal, 'any');
+  onTestFinished(() => any.mockRestore());
+  const { create } = open(await sandboxOf()).categories;
+  const { signal } = new AbortController();
+  for (const name of ['dog', 'cat', 'rabbit']) await create({ name }, { signal });
+  expect(any).toHaveBeenCalledOnce();
 });
 
 test('the error of a timeout names timeoutMs, and that of a failed connection has the system code in its cause', async () => {

@@ -1,6 +1,6 @@
 // The calls of a program that uses the library: each checks its arguments, since JavaScript programs may pass anything, has its
 // own signal and timeout, and is rejected with a public error.
-
+import { setMaxListeners } from 'node:events';
 import { PetstoreError, toPetstoreError } from '../errors.ts';
 import type { HttpClient } from '../http/http-client.ts';
 import type { HttpRequest } from '../http/types.ts';
@@ -49,6 +49,8 @@ export class Calls {
   ): Promise<Result> {
     const { httpClient, redactor } = this.#options;
     const abort = new AbortController();
+    // An import has many requests in flight, which is not a leak.
+    setMaxListeners(0, abort.signal);
     let unlink = (): void => undefined;
     try {
       this.checkOpen();
@@ -79,16 +81,21 @@ export class Calls {
   }
 }
 
+// The signals derived from those of the program: Node 20 and 22 never free the results of `AbortSignal.any` before its sources.
+const derivedSignals = new WeakMap<AbortSignal, AbortSignal>();
+
 // No listener is added to the program's signal, which many calls may share. Returns a function that unlinks the signals.
 function abortAfter(signal: AbortSignal | undefined, call: AbortController): () => void {
   if (signal === undefined) return () => undefined;
   if (!(signal instanceof AbortSignal)) throw new PetstoreError('usage', 'signal must be an AbortSignal');
-  const own = AbortSignal.any([signal]);
+  const derived = derivedSignals.get(signal) ?? AbortSignal.any([signal]);
+  derivedSignals.set(signal, derived);
+  setMaxListeners(0, derived);
   const abort = (): void =>
     call.abort(new PetstoreError('interrupted', 'the call was aborted', { cause: signal.reason }));
-  if (own.aborted) abort();
-  own.addEventListener('abort', abort);
-  return () => own.removeEventListener('abort', abort);
+  if (derived.aborted) abort();
+  derived.addEventListener('abort', abort);
+  return () => derived.removeEventListener('abort', abort);
 }
 
 /** @throws PetstoreError `usage` unless the value is a name or an object with an id */

@@ -100,8 +100,8 @@ export class HttpClient {
 
   #callOf(request: HttpRequest): Call {
     const { limits, signal } = this.#options;
-    const stop = request.stop ?? withOwn(request, signal);
-    const abort = isSafe(request.method) ? stop : withOwn(request, this.#grace.signal);
+    const stop = request.stop ?? request.signal ?? signal;
+    const abort = isSafe(request.method) ? stop : (request.signal ?? this.#grace.signal);
     return { request, timeoutMs: request.timeoutMs ?? limits.timeoutMs, stop, abort };
   }
 
@@ -145,9 +145,4 @@ export class HttpClient {
       this.#inFlight--;
     }
   }
-}
-
-// No listener is added to the request's own signal, which many calls may share.
-function withOwn({ signal }: HttpRequest, other: AbortSignal): AbortSignal {
-  return signal ? AbortSignal.any([signal, other]) : other;
 }

@@ -11,7 +11,7 @@ export interface HttpRequest {
   /** Path and query below the base URL, beginning with `/`. */
   readonly path: string;
   readonly body?: string | Uint8Array | undefined;
-  /** Aborts this request and its waits, even a create that was sent. */
+  /** Aborts this request and its waits instead of the client's signal; even a create that was sent, without a grace period. */
   readonly signal?: AbortSignal | undefined;
   /** Ends the waits of this request instead of the other signals, whose aborts it includes; a create that was sent continues. */
   readonly stop?: AbortSignal | undefined;
