@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Client, ClientOptions, Wait } from '../src/client.ts';
 import { createClient, PetstoreError } from '../src/client.ts';
@@ -268,13 +269,37 @@ test('onWait is called for a wait for the rate limit, which an abort ends, and f
   expect(waits.at(-1)).toEqual({ until: expect.any(Number), reason: 'backoff' });
 });
 
-test('by default, the client library retries a read four times', async () => {
-  const slept = vi.spyOn(systemClock, 'sleep').mockResolvedValue();
+/** Lets each wait of the client library end at once. */
+function skipWaits(): void {
+  const slept = vi.spyOn(systemClock, 'sleep').mockImplementation(async () => void (await nextTurn()));
   onTestFinished(() => slept.mockRestore());
+}
+
+test('by default, the client library retries a read four times', async () => {
+  skipWaits();
   const fake = await serving(() => ({ status: 503 }));
   const { list } = open({ baseUrl: fake.url }).categories;
   expect(await errorOf(list())).toMatchObject({ kind: 'service', status: 503 });
   expect(fake.requests).toHaveLength(5);
+});
+
+test.each([0, 2])('maxRetries %i limits how many times an import sends an uncertain name again', async (maxRetries) => {
+  skipWaits();
+  const fake = await serving(({ method }) => (method === 'GET' ? { body: [] } : { status: 500 }));
+  const error = await errorOf(open({ baseUrl: fake.url, maxRetries }).categories.import([{ name: 'dog' }]));
+  expect(error.document).toMatchObject({ unknown: [{ row: 1 }] });
+  expect(fake.requests.filter(({ method }) => method === 'POST')).toHaveLength(1 + maxRetries);
+});
+
+test('by default, a request of the client library times out after 30 s', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const fake = await serving(() => {
+    vi.advanceTimersByTime(60_000);
+    return 'silence';
+  });
+  const { list } = open({ baseUrl: fake.url, maxRetries: 0 }).categories;
+  expect(await errorOf(list())).toMatchObject({ message: 'the request timed out after 30s' });
 });
 
 test('onWarning receives each warning, with the key redacted', async () => {
