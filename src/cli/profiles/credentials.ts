@@ -92,24 +92,20 @@ export function overridingVariables(env: Environment): readonly string[] {
   return [...(env[PROFILE_VARIABLE] ? [PROFILE_VARIABLE] : []), ...definedOverrides(env)];
 }
 
-/** Not called if the environment provides URL and key. */
-type OpenStore = () => Promise<ProfileStore>;
-
 /** @throws PetstoreError `usage` (unknown profile, invalid URL), `auth` (no key or URL, a key for another origin), `storage` */
 export async function resolveCredentials(
   context: KeyCommandContext & PathContext,
   request: CredentialRequest,
-  openStore: OpenStore,
+  openStore: () => Promise<ProfileStore>,
 ): Promise<Credentials> {
   const selected = await selectProfile(request, openStore);
   const { profile } = selected;
   const found = findUrl(selected);
   const { url: baseUrl = `sandbox:${realPath(sandboxDataFile(stateDir(context)))}`, urlSource } = found;
-  const { key = '', keySource, keyCommand } = findKey(selected, found);
-  if (!keyCommand) return { profile, baseUrl, urlSource, key, keySource };
-  const { runKeyCommand } = await import('./key-command.ts');
-  const printed = await runKeyCommand(keyCommand, context);
-  return { profile, baseUrl, urlSource, key: printed, keySource, keyCommand };
+  const foundKey = findKey(selected, found);
+  const { keyCommand } = foundKey;
+  const printed = keyCommand && (await (await import('./key-command.ts')).runKeyCommand(keyCommand, context));
+  return { profile, baseUrl, urlSource, ...foundKey, key: printed ?? foundKey.key ?? '' };
 }
 
 /** The profile of a command, with the sources of its URL and key. */
@@ -120,10 +116,15 @@ export interface SelectedProfile {
   readonly stored?: StoredProfile | undefined;
 }
 
-/** @throws PetstoreError `usage` for an invalid or unknown profile, `storage` */
-export async function selectProfile(request: CredentialRequest, openStore: OpenStore): Promise<SelectedProfile> {
+/**
+ * @param openStore not called if nothing in the file of profiles is used
+ * @throws PetstoreError `usage` for an invalid or unknown profile, `storage`
+ */
+export async function selectProfile(
+  request: CredentialRequest,
+  openStore: () => Promise<ProfileStore>,
+): Promise<SelectedProfile> {
   const named = requestedProfile(request);
-  // The file is not opened if nothing in it is used.
   if (overridesAll(request) || named === SANDBOX) return { profile: named ?? DEFAULT_PROFILE, request };
   const store = await openStore();
   const profile = named ?? store.active();
@@ -172,11 +173,8 @@ export function findKey({ profile, request, stored }: SelectedProfile, { origin,
   const isOverridden = urlSource === 'environment';
   const hint = isOverridden ? `set ${KEY_VARIABLE} to a key for ${origin}` : login;
   if (!stored || !hasKey(stored)) {
-    throw new PetstoreError(
-      'auth',
-      `${source} has no API key${isOverridden ? ` for the host in ${URL_VARIABLE}` : ''}`,
-      { hint },
-    );
+    const forHost = isOverridden ? ` for the host in ${URL_VARIABLE}` : '';
+    throw new PetstoreError('auth', `${source} has no API key${forHost}`, { hint });
   }
   if (stored.origin !== origin) {
     const itsHost = stored.origin ?? 'an unknown host';
