@@ -123,11 +123,6 @@ export function rephrase(error: PetstoreError, message: string, hint: Hint = err
   return new PetstoreError(error.kind, message, { ...error.details, hint: hint.hint, reason: hint.reason });
 }
 
-/** @internal Returns a copy with the results of an import before it failed. */
-export function withDocument(error: PetstoreError, document: ImportDocument): PetstoreError {
-  return new PetstoreError(error.kind, error.message, { ...error.details, document });
-}
-
 /** @internal The system's description of an error code, for example "connection refused" for ECONNREFUSED. */
 export function systemErrorText(code: string | undefined): string | undefined {
   return [...getSystemErrorMap().values()].find(([name]) => name === code)?.[1];

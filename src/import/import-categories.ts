@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
-import { isSystemError, PetstoreError, storageError, withDocument } from '../errors.ts';
+import { isSystemError, PetstoreError, storageError } from '../errors.ts';
 import type { ImportDocument, ImportRows, ImportOptions as LibraryOptions, Wait } from '../public-types.ts';
 import { checkListener, checkWholeNumber } from '../settings/check-options.ts';
 import { mkdirAndPrune, RETENTION_MS } from '../settings/paths.ts';
@@ -47,7 +47,7 @@ export async function importCategories(options: ImportOptions): Promise<ImportDo
     const { results, stop } = await runImport({ ...options, lock, pause: pauseOf(options) });
     const document = results.document();
     const error = importError(document, stop);
-    if (error) throw withDocument(error, document);
+    if (error) throw new PetstoreError(error.kind, error.message, { ...error.details, document });
     return document;
   } finally {
     // If the release cannot be recorded, the next run detects that this process has ended.
