@@ -12,7 +12,7 @@ import { formatCommand } from './shell-quote.ts';
  */
 export function withHint(error: PetstoreError, context: Context, profile: string | undefined): PetstoreError {
   const { kind, message } = error;
-  const hint = hintOf(error, context, (words) => formatCommand(words, profile, context), profile);
+  const hint = hintOf(error, context, profile);
   const shown = (words: string): string => (kind === 'usage' ? redactTypedKeys(words) : words);
   return rephrase(error, shown(message), { hint: hint && shown(hint) });
 }
@@ -20,9 +20,9 @@ export function withHint(error: PetstoreError, context: Context, profile: string
 function hintOf(
   { kind, hint, details: { reason } }: PetstoreError,
   context: Context,
-  format: (words: readonly string[]) => string,
   profile: string | undefined,
 ): string | undefined {
+  const format = (words: readonly string[]): string => formatCommand(words, profile, context);
   switch (reason?.is) {
     case undefined:
       return kind === 'internal' ? 'run the command again with --verbose and report the output' : hint;
