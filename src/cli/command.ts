@@ -71,6 +71,11 @@ export function commandPath(command: Command): string {
   return command.parent ? `${commandPath(command.parent)} ${command.name()}` : command.name();
 }
 
+/** The commands of a group, hidden ones excluded. */
+export function subcommandsOf(group: Command): readonly Command[] {
+  return group.createHelp().visibleCommands(group);
+}
+
 /** The command below the root that the words name, and the words after it. */
 export function findCommand(root: Command, words: readonly string[]): { command: Command; rest: readonly string[] } {
   const [word = '', ...rest] = words;
@@ -106,9 +111,9 @@ export function actionHandler<Options, Data>(load: (command: Command) => Promise
         throw rephrase(error, `${error.message}; ${change}`);
       });
       if (change && context.stdout.isClosed) await session.warn(`the output was closed; ${change}`);
-      failure = await session.explain(view.failure?.(data));
+      failure = session.explain(view.failure?.(data));
     } catch (error) {
-      failure = await session.explain(error);
+      failure = session.explain(error);
     }
     if (!view.showsQuota) await printQuotaLine(session, startedAt, failure);
     if (failure !== undefined) throw failure;

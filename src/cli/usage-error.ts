@@ -5,7 +5,7 @@ import { closestMatch } from '../text/did-you-mean.ts';
 import { formatChoices } from '../text/format.ts';
 import { looksLikeKey } from '../text/redact.ts';
 import type { PetstoreCommand } from './command.ts';
-import { commandPath, rootOf } from './command.ts';
+import { commandPath, rootOf, subcommandsOf } from './command.ts';
 import { HELP_TOPICS } from './reference.ts';
 import { quoteForShell } from './shell-quote.ts';
 
@@ -137,10 +137,6 @@ function closestOf(commands: readonly Command[], word: string): Command | undefi
 function flagsOf(command: Command): readonly string[] {
   const visible: readonly Option[] = command.createHelp().visibleOptions(command);
   return visible.flatMap(({ long }) => long ?? []);
-}
-
-function subcommandsOf(command: Command): readonly Command[] {
-  return command.createHelp().visibleCommands(command);
 }
 
 function commandsBelow(command: Command): readonly Command[] {

@@ -5,7 +5,7 @@ import { invalidValueError } from '../../settings/check-options.ts';
 import { escapeControls } from '../../text/escape.ts';
 import { formatChoices } from '../../text/format.ts';
 import type { Action } from '../command.ts';
-import { actionHandler, findCommand, PetstoreCommand, rootOf } from '../command.ts';
+import { actionHandler, findCommand, PetstoreCommand, rootOf, subcommandsOf } from '../command.ts';
 import { HELP_TOPICS } from '../reference.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'];
@@ -57,7 +57,7 @@ async function candidatesAfter(
   const { command, operands, awaiting } = readWords(root, typed);
   const value = awaiting ?? command.registeredArguments[operands.length];
   if (!awaiting && isFlag) return flagsOf(command);
-  if (!awaiting && operands.length === 0 && command.commands.length > 0) return subcommandsOf(command);
+  if (!awaiting && operands.length === 0 && command.commands.length > 0) return namesBelow(command);
   if (command.name() === 'help') return helpWords(root, operands);
   if (!value) return [];
   if (isProfile(value, command)) return (await profiles()).map((name) => `${name}\tprofile`);
@@ -86,7 +86,7 @@ function readWords(root: Command, words: readonly string[]) {
 function helpWords(root: Command, words: readonly string[]): readonly string[] {
   const { command, rest } = findCommand(root, words);
   if (rest.length > 0) return [];
-  return [...subcommandsOf(command), ...(command === root ? HELP_TOPICS.keys() : [])];
+  return [...namesBelow(command), ...(command === root ? HELP_TOPICS.keys() : [])];
 }
 
 function isProfile(value: Option | Argument, command: Command): boolean {
@@ -105,9 +105,10 @@ function flagsOf(command: Command): readonly string[] {
     .map(({ long, description }) => `${long}\t${description}`);
 }
 
-function subcommandsOf(command: Command): readonly string[] {
-  const visible = command.createHelp().visibleCommands(command);
-  return visible.flatMap((one) => [one.name(), ...one.aliases()].map((name) => `${name}\t${one.description()}`));
+function namesBelow(group: Command): readonly string[] {
+  return subcommandsOf(group).flatMap((one) =>
+    [one.name(), ...one.aliases()].map((name) => `${name}\t${one.description()}`),
+  );
 }
 
 export const completion = (): PetstoreCommand =>

@@ -3,7 +3,7 @@ import type { Argument, Command, Option } from 'commander';
 import { Help } from 'commander';
 import { capitalize } from '../../text/format.ts';
 import type { PetstoreCommand, Program } from '../command.ts';
-import { commandPath, findCommand, rootOf } from '../command.ts';
+import { commandPath, findCommand, rootOf, subcommandsOf } from '../command.ts';
 import type { TypedOptions } from '../global-options.ts';
 import { wantsJson } from '../global-options.ts';
 import { loadStyle } from '../output/render.ts';
@@ -63,7 +63,7 @@ function blocksOf(command: Command, layout: Layout): readonly string[] {
   const aliases = command.aliases();
   const args = help.visibleArguments(command).map((one): Item => ['Arguments:', one.name(), describe(one)]);
   const headingOf = (one: Command): string => one.helpGroup() || 'Commands:';
-  const commands = help.visibleCommands(command).map((one): Item => [headingOf(one), one.name(), one.description()]);
+  const commands = subcommandsOf(command).map((one): Item => [headingOf(one), one.name(), one.description()]);
   const options = help
     .visibleOptions(command)
     .filter((one) => !command.parent || !isGlobal(one))
@@ -173,7 +173,7 @@ export function describeCommands(command: Command) {
 }
 
 function leavesOf(command: Command): readonly Command[] {
-  return command.commands.length === 0 ? [command] : command.createHelp().visibleCommands(command).flatMap(leavesOf);
+  return command.commands.length === 0 ? [command] : subcommandsOf(command).flatMap(leavesOf);
 }
 
 function describeCommand(command: Command) {
