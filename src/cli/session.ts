@@ -31,15 +31,16 @@ export class Session {
     this.progress = new Progress(context, options);
   }
 
-  readonly configDir = (): string => configDir(this.context);
-  readonly stateDir = (): string => stateDir(this.context);
   /** The data file of the profile `sandbox`, whose directory is created. */
   readonly sandboxData = (): string => {
-    const file = sandboxDataFile(this.stateDir());
+    const file = sandboxDataFile(stateDir(this.context));
     mkdirp(dirname(file));
     return file;
   };
-  readonly profiles = lazy(async () => (await import('./profiles/conf-store.ts')).openConfStore(this.configDir()));
+  readonly profiles = lazy(async () => {
+    const { openConfStore } = await import('./profiles/conf-store.ts');
+    return openConfStore(configDir(this.context));
+  });
 
   /** Resolves URL and key; from then on, the key is redacted in all output. */
   readonly target = lazy(async () => {
@@ -107,11 +108,11 @@ export class Session {
   }
 
   /** Adds a hint that names the source of a rejected key. */
-  readonly explain = async (error: unknown): Promise<unknown> => {
+  explain(error: unknown): unknown {
     const isRejectedKey = error instanceof PetstoreError && error.kind === 'auth' && error.status === 401;
     if (!isRejectedKey || !this.#credentials) return error;
     return rephrase(error, error.message, { hint: keyHint(this.#credentials) });
-  };
+  }
 
   /** Writes one line to stderr, except with `--quiet` or `--json`. */
   readonly notice = async (text: string): Promise<void> => {

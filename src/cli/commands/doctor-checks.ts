@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { storageError, toPetstoreError } from '../../errors.ts';
 import { proxyFor } from '../../http/proxy.ts';
+import { configDir, stateDir } from '../../settings/paths.ts';
 import type { StateServer } from '../../shared-log/state-server.ts';
 import { withHint, writableHint } from '../hints.ts';
 import { findUrl, overridesAll, selectProfile } from '../profiles/credentials.ts';
@@ -41,8 +42,8 @@ export function checkDefinitions(session: Session): readonly CheckDefinition[] {
   const isFromEnvironment = overridesAll(request);
   const isSandbox = request.profile === SANDBOX;
   const skipReason = isFromEnvironment ? FROM_ENVIRONMENT : isSandbox ? SANDBOX_NEEDS_NONE : undefined;
-  const checkConfig = () => checkDirectory(session, session.configDir(), 'PETSTORE_CONFIG_DIR');
-  const checkState = () => checkDirectory(session, session.stateDir(), 'PETSTORE_STATE_DIR');
+  const checkConfig = () => checkDirectory(session, configDir(context), 'PETSTORE_CONFIG_DIR');
+  const checkState = () => checkDirectory(session, stateDir(context), 'PETSTORE_STATE_DIR');
   const checkProfile = () => (isFromEnvironment ? skipped(FROM_ENVIRONMENT) : describeProfile(session));
   const stateServer = { label: 'State server', test: () => checkStateServer(session) };
   const found: Found = {};
@@ -69,7 +70,7 @@ export async function runCheck(test: CheckDefinition['test'], session: Session):
   try {
     return await test();
   } catch (thrown) {
-    const failure = toPetstoreError(await session.explain(thrown));
+    const failure = toPetstoreError(session.explain(thrown));
     if (failure.kind === 'internal' || failure.kind === 'interrupted') throw thrown;
     const { context, options } = session;
     const { message, hint } = withHint(failure, context, options.profile);

@@ -7,6 +7,7 @@ import { ImportResults } from '../../../import/results.ts';
 import type { InputRow } from '../../../import/row-validator.ts';
 import type { NewCategory } from '../../../public-types.ts';
 import { checkWholeNumber } from '../../../settings/check-options.ts';
+import { stateDir } from '../../../settings/paths.ts';
 import type { ProcessRef } from '../../../shared-log/process-liveness.ts';
 import { escapeControls } from '../../../text/escape.ts';
 import { formatCount, formatNumber, formatSome, quoted } from '../../../text/format.ts';
@@ -51,7 +52,7 @@ async function create(session: Session, rows: readonly NewCategory[], concurrenc
   const { clock, signal } = context;
   const { baseUrl } = await session.target();
   const service = await session.service();
-  const lockPlace = (await service.stateServer()) ?? session.stateDir();
+  const lockPlace = (await service.stateServer()) ?? stateDir(context);
   const [categories, ledger] = await Promise.all([service.categories(), service.ledger()]);
   const line = progressLineFormatter(clock);
   try {
