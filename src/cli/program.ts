@@ -143,8 +143,8 @@ is, for example, 500ms, 30s or 1m30s. For more, run \`petstore COMMAND --help\`,
   configure(program, program);
   const names = Object.keys(COMMANDS);
   const typed = names.filter((name) => words.includes(name));
-  // `help` and `__complete` describe other commands.
-  const needsAll = typed.length === 0 || typed.includes('help') || typed.includes('__complete');
+  // Help and completion list other commands, in this order.
+  const needsAll = typed.length === 0 || ['help', '--help', '-h', '__complete'].some((word) => words.includes(word));
   addCommands(program, needsAll ? names : typed);
   return program;
 }
