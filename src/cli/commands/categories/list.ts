@@ -53,7 +53,7 @@ export const list = (): PetstoreCommand =>
     .sections({
       notes: `\`petstore categories import\` reads the csv, tsv, json and ndjson formats. The columns are id, name,
 description and any other fields that the service returns.`,
-      output: `a table, shortened only to fit a terminal; with --json an array of {"id", "name", "description"} with any
+      output: `a table, shortened only to fit a terminal; with --json an array of {"id", "name", "description"} and any
 other fields that the service returns.`,
       exitCodes: READ_ERRORS,
       examples: [
