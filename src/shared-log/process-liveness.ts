@@ -3,6 +3,7 @@ import * as nodeFs from 'node:fs';
 import { hostname } from 'node:os';
 
 export interface ProcessRef {
+  /** In a worker thread on Linux, the id of the thread, which may end before its process. */
   readonly pid: number;
   /** In clock ticks since boot; '' if the platform does not report it. */
   readonly start: string;
@@ -34,17 +35,19 @@ function ownObserver() {
 /** Reads unchanging facts once, since a ledger asks for every ticket. */
 export function observeProcesses({ readFileSync, readlinkSync }: Pick<typeof nodeFs, 'readFileSync' | 'readlinkSync'>) {
   // Field 22 of /proc/PID/stat (proc(5)); field 2, the command, may contain spaces and parentheses. A zombie has ended.
-  const startOf = (pid: number | 'self'): string | undefined => {
+  const startOf = (pid: number | 'thread-self'): string | undefined => {
     const stat = tryRead(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
     const [state = '', ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return /^[ZX]/.test(state) ? '' : fields[18];
   };
   // A container may mount the /proc of another pid namespace, which shows other pids.
-  const seesOwnNamespace = tryRead(() => readlinkSync('/proc/self')) === String(process.pid);
+  const [seen, , thread] = tryRead(() => readlinkSync('/proc/thread-self')).split('/');
+  const seesOwnNamespace = Number(seen) === process.pid;
   const namespace = tryRead(() => readlinkSync('/proc/self/ns/pid'));
   const boot = tryRead(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim());
   const host = [hostname(), namespace, boot].join(' ');
-  const self: ProcessRef = { pid: process.pid, start: startOf('self') ?? '', host };
+  const pid = seesOwnNamespace ? Number(thread) : process.pid;
+  const self: ProcessRef = { pid, start: startOf('thread-self') ?? '', host };
 
   const livenessOf = (ref: ProcessRef, isOnServer: boolean): Liveness => {
     if (ref.host !== host || (isOnServer && boot === NONE)) return 'unknown';

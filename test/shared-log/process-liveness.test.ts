@@ -2,7 +2,9 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
+import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
+import type { ProcessRef } from '../../src/shared-log/process-liveness.ts';
 import { currentProcess, livenessOf, observeProcesses } from '../../src/shared-log/process-liveness.ts';
 import { compile } from '../support/compile.ts';
 
@@ -90,3 +92,20 @@ test.runIf(process.platform === 'linux')('a zombie process counts as dead', asyn
   expect(livenessOf({ ...currentProcess(), pid, start: stat()[21] ?? '' }, false)).toBe('dead');
   parent.kill();
 });
+
+test.runIf(process.platform === 'linux')(
+  'a worker thread that was terminated counts as dead in its process',
+  async () => {
+    const script = `
+    const { parentPort } = require('node:worker_threads');
+    import(${JSON.stringify(compile('src/shared-log/process-liveness.ts'))})
+      .then(({ currentProcess }) => parentPort.postMessage(currentProcess()));
+    setInterval(() => undefined, 1000);`;
+    const worker = new Worker(script, { eval: true });
+    const [self] = (await once(worker, 'message')) as [ProcessRef];
+    expect(livenessOf(self, false)).toBe('alive');
+    await worker.terminate();
+    expect(livenessOf(self, false)).toBe('dead');
+    expect(livenessOf(currentProcess(), false)).toBe('alive');
+  },
+);
