@@ -407,6 +407,19 @@ test('statePassword is sent to the state server, and the hint after a rejection 
   expect(server.commands).toEqual(['AUTH']);
 });
 
+test.runIf(process.platform !== 'win32')(
+  'an import without a home directory fails, and its hint names stateDir',
+  async () => {
+    for (const name of ['HOME', 'XDG_STATE_HOME', 'PETSTORE_STATE_DIR']) vi.stubEnv(name, '');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const fake = await serving(() => ({ body: [] }));
+    const client = open({ baseUrl: fake.url, stateDir: undefined });
+    const error = { kind: 'storage', message: 'cannot determine the home directory', hint: 'set stateDir' };
+    expect(await errorOf(client.categories.import([{ name: 'dog' }]))).toMatchObject(error);
+    expect(fake.requests).toEqual([]);
+  },
+);
+
 test('an empty stateUrl counts as unset', async () => {
   expect(open({ baseUrl: 'https://pets.example/v1', stateUrl: '' }).quota().stateServer).toBeNull();
 });
