@@ -14,7 +14,7 @@ export function checkOptions<T extends object>(
   of: string,
   option = 'option',
 ): T {
-  if (options !== undefined && options !== null && typeof options !== 'object') {
+  if (options !== undefined && typeof options !== 'object') {
     throw new PetstoreError('usage', `the ${option}s of ${of} must be an object`);
   }
   const unknown = Object.keys(options ?? {}).find((name) => !names.includes(name));
