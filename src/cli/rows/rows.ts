@@ -75,8 +75,8 @@ export async function readInputFile(file: string, context: Pick<Context, 'cwd' |
 
 // Opens without blocking, since a FIFO without a writer would block the program.
 async function openFile(file: string, context: Pick<Context, 'cwd'>, label: string): Promise<AsyncIterable<Buffer>> {
-  // The working directory may have been deleted.
-  const path = isAbsolute(file) ? file : join(context.cwd, file);
+  // The working directory may have been deleted. Joined to it, an empty name would name this directory.
+  const path = file === '' || isAbsolute(file) ? file : join(context.cwd, file);
   const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   const stats = await handle.stat();
   if (stats.isFile()) return handle.createReadStream();

@@ -246,6 +246,7 @@ const PASS = 'pass a file, or - to read stdin';
 
 test.each<[string, message: string, hint: string]>([
   ['none.csv', 'cannot read "none.csv" (no such file or directory)', 'check the path'],
+  ['', 'cannot read "" (no such file or directory)', 'check the path'],
   ['some', '"some" is a directory', PASS],
   ['-', 'stdin is a terminal', 'pass a file, or pipe data to stdin'],
   ['https://x.example/a.csv', '"https://x.example/a.csv" is a URL', 'download the file first'],
