@@ -68,8 +68,9 @@ function isState(path: string, context: Context): boolean {
   return dir !== undefined && (path.startsWith(dir) || dir.startsWith(path));
 }
 
-// Searches only for a name that neither a shell nor the service is likely to alter; `--search -q` would be two options.
-function search(name: string): readonly string[] {
+// Searches only for text that neither a shell nor the service is likely to alter; `--search -q` would be two options.
+function search(category: string): readonly string[] {
+  const name = category.trim();
   if (!/^[^\p{Cc}]{1,60}$/u.test(name)) return [];
   return name.startsWith('-') ? [`--search=${name}`] : ['--search', name];
 }

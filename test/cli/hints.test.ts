@@ -169,6 +169,8 @@ test.each<[...Row, shows: RegExp]>([
   ],
   ["categories create --name 'guinea pig' -p staging", 8, PIG, lose, /guinea pig/],
   ['categories create --name=-q -p staging', 8, lookUp('--search=-q'), lose, /1 +-q/],
+  // The service may remove the space.
+  ["categories create --name 'dog ' -p staging", 8, lookUp('--search dog'), lose, /1 +dog/],
   ['api POST categories -d \'{"name":"guinea pig"}\' -p staging', 8, PIG, lose, /guinea pig/],
   [`${LIST} --max-retries 0`, 6, HOST, saveUnknownHost, /staging +https:\/\/nowhere.invalid\/v1/],
   [`${LIST} --max-retries 0`, 6, DOCTOR, stopService, REFUSED],
