@@ -10,6 +10,8 @@ import { HELP_TOPICS } from './reference.ts';
 import { quoteForShell } from './shell-quote.ts';
 
 const PIPE_KEY = 'pipe the key to `petstore auth login`';
+/** After `--`, every word is an argument. */
+const BEFORE_DASHES = 'put options before --';
 
 /** The names that other programs use for a command or option. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
@@ -85,6 +87,7 @@ function unknownOptionError(command: Command, word: string): PetstoreError {
   // The text after `=` or after the letter of an option may be a key.
   const flag = word.startsWith('--') ? word.replace(/=.*$/s, '') : word.slice(0, 2);
   const flags = flagsOf(command);
+  if (flag === word && flags.includes(flag)) return usage(`unexpected argument "${flag}"`, BEFORE_DASHES);
   if (flags.includes(flag)) return usage(`${flag} takes no value`, `use ${flag} without a value`);
   if (/^--(?:api[-_]?)?(?:key|token)$/i.test(flag)) return usage('there is no option for the API key', PIPE_KEY);
   const isVersion = /^(?:--version|-V)$/.test(flag);
@@ -164,6 +167,7 @@ function extraArgumentHint(command: Command, word: string): string {
   const isTypedText = (option: Option): boolean =>
     option.required && !option.argChoices && command.getOptionValueSource(option.attributeName()) === 'cli';
   if (looksLikeKey(word)) return PIPE_KEY;
+  if (flagsOf(command).includes(word)) return BEFORE_DASHES;
   if (command.name() === 'import') return 'import one file at a time';
   const mayHaveSpaces = command.name() === 'get' || command.options.some(isTypedText);
   return mayHaveSpaces ? 'quote a value that contains spaces' : see(command);

@@ -53,6 +53,8 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string | un
   ['-profile staging categories list', 'unknown option "-profile"', 'did you mean --profile?'],
   ['categories create -name dog', 'unknown option "-name"', 'did you mean --name?'],
   ['categories create --description -name', '--name is required', 'pass a value, for example --name dog'],
+  ['categories create -- --name dog', 'unexpected argument "--name"', 'put options before --'],
+  ['categories get -- -dog --quiet', 'unexpected argument "--quiet"', 'put options before --'],
   ['quota --json=true', '--json takes no value', 'use --json without a value'],
   ['categories list --search', '--search needs a value', 'pass a value, for example --search cat'],
   ['categories import --encoding', '--encoding needs a value', 'pass a value, for example --encoding windows-1252'],
