@@ -22,6 +22,8 @@ import type { ParseError } from './usage-error.ts';
 
 /** @returns the exit code (docs/cli.md, exit codes); never rejects */
 export async function run(context: Context): Promise<number> {
+  // Even a message about a mistyped command never shows the key.
+  context.redactor.add(context.env['PETSTORE_API_KEY'] ?? '');
   const program = createProgram(context, context.args);
   try {
     await program.parseAsync(context.args, { from: 'user' }).catch((error: unknown) => answer(program, error));

@@ -113,6 +113,12 @@ test.each(ROWS)('`petstore %s` is a usage error: %s', async (line, message, hint
   if (asJson) expect(JSON.parse(asJson.err)).toEqual({ error: { kind: 'usage', message, hint } });
 });
 
+test('a usage error never shows the API key of the environment', async () => {
+  const env = { PETSTORE_API_KEY: '0123456789abcdef' };
+  const { code, err } = await inProcess(['auth', 'switch', '0123456789abcdef'], { env });
+  expect([code, err]).toEqual([2, expect.not.stringContaining('0123456789abcdef')]);
+});
+
 const SUGGESTIONS = ROWS.flatMap(([line, , hint = '']) => {
   const [, name = ''] = /^did you mean `?(.*?)`?\?$/.exec(hint) ?? [];
   if (name === '') return [];
