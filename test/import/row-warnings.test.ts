@@ -1,0 +1,34 @@
+// The warnings of an import about repeated and similar names, and about different descriptions.
+import { expect, test } from 'vitest';
+import { readRows } from '../../src/cli/rows/rows.ts';
+import {
+  differingDescriptionsWarning,
+  lookAlikesWarning,
+  repeatedNamesWarning,
+} from '../../src/import/row-warnings.ts';
+
+test('one warning lists the names that differ only in case, spaces or Unicode form', () => {
+  const rows = ['cat', 'Cat', 'dog', 'dog\u00a0', 'é', 'e\u0301', 'ant', 'ANT', 'cat', 'bat'].map((name) => ({ name }));
+  expect(lookAlikesWarning(rows)).toBe(
+    'names that differ only in case, spaces or Unicode form become separate categories: "cat" and "Cat", "dog" and "dog\u00a0", "é" and "e\u0301", and 1 more',
+  );
+  expect(lookAlikesWarning(rows.slice(0, 1))).toBeUndefined();
+});
+
+test.each<[string, string | undefined]>([
+  ['name,description\nfox,\ncat,\n"fox",\n\nFox,\n', '1 row repeats a name and is skipped: line 4 "fox"'],
+  [
+    'name,description\nfox,Vulpes\n"a\nb",""\nfox,Vulpes\nfox,Vulpes\n"a\nb",\nfox,Vulpes\n',
+    '4 rows repeat a name and are skipped: line 5 "fox", line 6 "fox", line 7 "a\nb", and 1 more',
+  ],
+  ['[{"name":"fox"},\n\n{"name":"cat"}, {"name":"fox"\n}]', '1 row repeats a name and is skipped: row 3 "fox"'],
+  ['{"name":"fox"}\n{"name":"cat"}', undefined],
+])('the warning about repeated names in the rows %j is %j', async (content, warning) => {
+  const rows = await readRows({ label: 'it', extension: '', bytes: Buffer.from(content) }, { ignoreExtra: false });
+  expect(repeatedNamesWarning(rows)).toBe(warning);
+});
+
+test('the warning about different descriptions names at most three categories', () => {
+  const warning = '4 existing categories have a different description and cannot be updated: ';
+  expect(differingDescriptionsWarning(['cat', 'dog', 'cow', 'elk'])).toBe(`${warning}"cat", "dog", "cow", and 1 more`);
+});
