@@ -18,6 +18,7 @@ import { CONFIRMED_WITHIN_MS, Lock } from './lock.ts';
 import type { LockState } from './lock-format.ts';
 import { LOCK_VERSION, lockFormat } from './lock-format.ts';
 import { checkRows } from './row-validator.ts';
+import { differingDescriptionsWarning, rowWarnings } from './row-warnings.ts';
 import type { RunOptions } from './run.ts';
 import { runImport } from './run.ts';
 
@@ -32,6 +33,7 @@ export interface ImportOptions extends Omit<RunOptions, 'lock' | 'pause'> {
   readonly target: string;
   readonly lockPlace: LockPlace;
   readonly clock: Clock;
+  readonly warn: (text: string) => void;
   /** Called at the beginning of each pause, and with undefined at its end; waits for the rate limit are not pauses. */
   readonly onPause?: (pause: Wait | undefined) => void;
 }
@@ -41,11 +43,13 @@ export interface ImportOptions extends Omit<RunOptions, 'lock' | 'pause'> {
  * @throws PetstoreError; with a `document` if a create may have been sent
  */
 export async function importCategories(options: ImportOptions): Promise<ImportDocument> {
-  const { target, lockPlace, clock } = options;
+  const { target, lockPlace, clock, warn } = options;
   const lock = await openLock(target, lockPlace, clock);
   try {
     const { results, stop } = await runImport({ ...options, lock, pause: pauseOf(options) });
     const document = results.document();
+    const warning = differingDescriptionsWarning(document);
+    if (warning) warn(warning);
     const error = importError(document, stop);
     if (error) throw new PetstoreError(error.kind, error.message, { ...error.details, document });
     return document;
@@ -69,7 +73,6 @@ interface ClientContext extends Omit<ImportOptions, 'rows' | 'lockPlace' | 'conc
   /** Null keeps the lock in memory; undefined if there is no home directory. */
   readonly stateDir: string | null | undefined;
   readonly stateServer: StateServer | undefined;
-  readonly warn: (text: string) => void;
 }
 
 /**
@@ -89,6 +92,7 @@ export async function importRows(
   const lockPlace = context.stateServer ?? context.stateDir;
   if (lockPlace === undefined)
     throw new PetstoreError('storage', 'cannot determine the home directory', { hint: 'set stateDir' });
+  for (const warning of rowWarnings(rows)) context.warn(warning);
   return importCategories({
     ...context,
     ...checked,

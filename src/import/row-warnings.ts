@@ -1,9 +1,14 @@
 // Warnings about the rows of an import.
-import type { NewCategory } from '../public-types.ts';
+import type { ImportDocument, NewCategory } from '../public-types.ts';
 import { formatNumber, formatSome, quoted } from '../text/format.ts';
 import type { InputRow } from './row-validator.ts';
 
 const MAX_NAMED = 3;
+
+/** The warnings before anything is sent. */
+export function rowWarnings(rows: readonly InputRow[]): string[] {
+  return [repeatedNamesWarning(rows), lookAlikesWarning(rows)].filter((warning) => warning !== undefined);
+}
 
 export function repeatedNamesWarning(rows: readonly InputRow[]): string | undefined {
   const seen = new Set<string>();
@@ -32,7 +37,8 @@ export function lookAlikesWarning(rows: readonly NewCategory[]): string | undefi
   return `${what}: ${formatSome([...pairs], MAX_NAMED)}`;
 }
 
-export function differingDescriptionsWarning(names: readonly string[]): string | undefined {
+export function differingDescriptionsWarning({ skipped }: ImportDocument): string | undefined {
+  const names = skipped.filter(({ differs }) => differs).map(({ name }) => name);
   if (names.length === 0) return undefined;
   const have = names.length === 1 ? 'existing category has' : 'existing categories have';
   const which = formatSome(names.map(quoted), MAX_NAMED);

@@ -45,6 +45,23 @@ test('an import creates one category for each name that does not exist, and repo
   expect([seen[0], seen.at(-1)]).toEqual([first, { ...first, created: 1, pending: 0 }]);
 });
 
+test('onWarning receives the warnings about the rows of an import', async () => {
+  const onWarning = vi.fn();
+  const { client } = await sandboxClient({}, { onWarning });
+  await client.categories.create({ name: 'cat' });
+  await client.categories.import([
+    { name: 'cat', description: 'Felis' },
+    { name: 'dog' },
+    { name: 'Dog' },
+    { name: 'dog' },
+  ]);
+  expect(onWarning.mock.calls.flat()).toEqual([
+    '1 row repeats a name and is skipped: row 4 "dog"',
+    'names that differ only in case, spaces or Unicode form become separate categories: "dog" and "Dog"',
+    '1 existing category has a different description and cannot be updated: "cat"',
+  ]);
+});
+
 test.each<[string, unknown, string, object]>([
   ['a row without a name', [{ name: 'dog' }, {}], 'the input, row 2: name is missing', { problems: [{ row: 2 }] }],
   ['text', 'name,dog', 'rows must be an array or another iterable object', { problems: undefined }],

@@ -30,5 +30,7 @@ test.each<[string, string | undefined]>([
 
 test('the warning about different descriptions names at most three categories', () => {
   const warning = '4 existing categories have a different description and cannot be updated: ';
-  expect(differingDescriptionsWarning(['cat', 'dog', 'cow', 'elk'])).toBe(`${warning}"cat", "dog", "cow", and 1 more`);
+  const skipped = ['cat', 'dog', 'cow', 'elk'].map((name, at) => ({ row: at + 1, name, differs: true }));
+  const document = { created: [], skipped: [...skipped, { row: 5, name: 'ant' }], failed: [], unknown: [], pending: 0 };
+  expect(differingDescriptionsWarning(document)).toBe(`${warning}"cat", "dog", "cow", and 1 more`);
 });

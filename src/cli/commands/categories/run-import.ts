@@ -4,7 +4,7 @@ import { PetstoreError } from '../../../errors.ts';
 import { importCategories, pauseOf } from '../../../import/import-categories.ts';
 import { fetchFirstList } from '../../../import/list.ts';
 import { ImportResults } from '../../../import/results.ts';
-import { differingDescriptionsWarning, lookAlikesWarning, repeatedNamesWarning } from '../../../import/row-warnings.ts';
+import { rowWarnings } from '../../../import/row-warnings.ts';
 import type { NewCategory } from '../../../public-types.ts';
 import { checkWholeNumber } from '../../../settings/check-options.ts';
 import { stateDir } from '../../../settings/paths.ts';
@@ -31,17 +31,13 @@ export const importAction: Action<ImportOptions, ImportData> = {
     const concurrency = checkWholeNumber(options.concurrency, '--concurrency', 1, 64);
     const input = await readInputFile(file, context);
     const rows = await readRows(input, options);
-    const noRows = rows.length === 0 ? `${input.label} has no rows` : undefined;
-    for (const warning of [noRows, repeatedNamesWarning(rows), lookAlikesWarning(rows)])
-      if (warning) await warn(warning);
+    if (rows.length === 0) await warn(`${input.label} has no rows`);
+    for (const warning of rowWarnings(rows)) await warn(warning);
     if (options.dryRun) return preview(session, rows);
     // The prompt comes before the lock, so that an open prompt does not block other imports.
     if (!options.yes) await confirm(session, rows, file);
     const { document, failure } = await create(session, rows, concurrency);
     progress.status(undefined);
-    const differing = document.skipped.filter(({ differs }) => differs).map(({ name }) => name);
-    const warning = differingDescriptionsWarning(differing);
-    if (warning) await warn(warning);
     return { document: withoutKeys(document, context.redactor), failure };
   },
   view: importView,
@@ -64,6 +60,10 @@ async function create(session: Session, rows: readonly NewCategory[], concurrenc
       onProgress: (counts) =>
         progress.status((room) => line({ counts, quota: ledger.quota(), isWaiting: progress.waiting, room })),
       onPause: (pause) => progress.wait(pause),
+      warn(text) {
+        progress.status(undefined);
+        void session.warn(text);
+      },
       onBusy: (holder) => void notifyHolder(session, holder),
     });
     return { document, failure: undefined };
