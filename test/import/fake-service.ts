@@ -1,4 +1,4 @@
-// A service in memory that loses, delays and alters creates, and imports into it in virtual time.
+// An in-memory service that loses, delays and alters creates. Imports into it run in virtual time.
 import type { Categories } from '../../src/api/categories.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { HEARTBEAT_MS, Lock } from '../../src/import/lock.ts';
@@ -11,7 +11,7 @@ import type { Log } from '../../src/shared-log/log.ts';
 import { MemoryLog } from '../../src/shared-log/log.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
-/** The timeout of each create; only a create that hangs lasts that long. */
+/** The default timeout of a create, in milliseconds; only a create that hangs takes this long. */
 const TIMEOUT_MS = 30_000;
 /** The longest time after a kill until the service processes a request of the killed process, in milliseconds. */
 const AFTER_KILL_MS = 9900;
@@ -117,7 +117,7 @@ export class FakeService {
     return item;
   }
 
-  /** The service for one process; it never responds after that process was killed, when `crashed` resolves. */
+  /** A client of the service for one process. If the process is killed, `crashed` resolves and no call ends. */
   client(by = 'a client') {
     const seen = new Set<Category['id']>();
     const killed = new AbortController();
@@ -203,7 +203,7 @@ export class FakeImport {
 
   /**
    * Runs the import in a new process.
-   * @param others the liveness of every other process; by default the real one
+   * @param others the liveness of every other process; by default, whether it is running
    * @returns undefined if the process was killed
    */
   async run(options: Partial<RunOptions> = {}, others?: 'dead'): Promise<RunResult | undefined> {
@@ -264,7 +264,7 @@ export function named(...names: string[]): NewCategory[] {
   return names.map((name) => ({ name }));
 }
 
-/** Whether a run ended without failed, unknown or pending rows. */
+/** Whether a run ended without a stop and without failed, unknown or pending rows. */
 export function isComplete(result: RunResult | undefined): boolean {
   if (!result || result.stop) return false;
   const { failed, unknown, pending } = result.results.document();

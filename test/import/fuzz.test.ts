@@ -1,4 +1,4 @@
-// Damaged files are rejected with an error or read correctly.
+// Damaged files: each is rejected with a usage error, or only its valid rows are read.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readRows } from '../../src/cli/rows/rows.ts';
@@ -28,17 +28,17 @@ async function read(bytes: Buffer, extension: string): Promise<readonly NewCateg
   }
 }
 
-/** Parsers of a whole file. */
+/** A reference parser for each JSON format. */
 const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   '.json': (text) => JSON.parse(text),
   '.ndjson': (text) => text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [JSON.parse(line)])),
 };
 
-// The rows that the parser for the file type finds; undefined if the file is invalid.
+// The rows that the reference parser finds; undefined if the file is invalid.
 function expected(text: string, extension: string): NewCategory[] | undefined {
   try {
     const values = PARSERS[extension]?.(text);
-    // `list --json` prints an empty list as []; an empty file is an error.
+    // `list --json` prints an empty list as []; an NDJSON file without rows is an error.
     if (!Array.isArray(values) || (values.length === 0 && extension !== '.json')) return undefined;
     const descriptions = new Map<string, unknown>();
     return values.map((value: unknown) => {
@@ -57,7 +57,7 @@ function expected(text: string, extension: string): NewCategory[] | undefined {
   }
 }
 
-test.each(Object.keys(VALID))('a damaged %s file is rejected, or yields only valid rows', async (extension) => {
+test.each(Object.keys(VALID))('a damaged %s file is rejected or yields only valid rows', async (extension) => {
   await fc.assert(
     fc.asyncProperty(mutated([VALID[extension] ?? '']), async (bytes) => {
       const rows = await read(bytes, extension);

@@ -1,4 +1,4 @@
-// The end of an import: exit code, message and hint.
+// How an import ends: exit code, message and hint, and the effect of a failed create.
 import { expect, test } from 'vitest';
 import { withHint } from '../../src/cli/hints.ts';
 import { exitCodeOf } from '../../src/cli/report-error.ts';
@@ -33,9 +33,8 @@ const MANY = { unknown: Array.from({ length: 1007 }, (_, at) => ({ row: at + 1, 
 const MAYBE = { unexplained: [{ id: 7, name: 'C' }] };
 
 test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, RegExp]>([
-  ['every row exists', 0, { ...KNOWN, failed: [] }, undefined, /^$/],
   ['a row was rejected', 4, KNOWN, undefined, /^the service rejected row 2: too long\ncorrect the rejected rows, then/],
-  ['rows were rejected', 4, TWICE, undefined, /^the service rejected 2 rows; row 2: too long\n/],
+  ['several rows were rejected', 4, TWICE, undefined, /^the service rejected 2 rows; row 2: too long\n/],
   [
     'a row is unknown',
     8,
@@ -67,20 +66,24 @@ test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, R
   ['the service redirects a create', 7, {}, stopped('service', { status: 302 }), /^why\nrun/],
   ['SIGINT arrives', 130, {}, interrupted, /^interrupted\nrun `petstore .* 'my file.csv' -p staging` to resume$/],
   ['SIGTERM arrives', 143, {}, stopped('interrupted', { exitCode: 143 }), /^terminated\nrun .* to resume$/],
-])(
-  'if %s, the exit code of an import is %i, and any error has a message and a hint',
-  (_what, code, document, stop, text) => {
-    const error = ended(document, stop);
-    expect(error ? exitCodeOf(error) : 0).toBe(code);
-    expect(error ? `${error.message}\n${error.hint}` : '').toMatch(text);
-  },
-);
+])('if %s, an import ends with exit code %i, a message and a hint', (_what, code, document, stop, text) => {
+  const error = ended(document, stop) ?? expect.unreachable();
+  expect(exitCodeOf(error)).toBe(code);
+  expect(`${error.message}\n${error.hint}`).toMatch(text);
+});
 
-test("an import's error keeps the code, status and retry time, and its outcome is unknown if a row is unknown", () => {
+test('an import without failed or unknown rows ends without an error', () => {
+  expect(ended({ ...KNOWN, failed: [] })).toBeUndefined();
+});
+
+test('the error of an import has the code, status and retry time of its cause', () => {
   expect(ended(KNOWN)).toMatchObject({ code: 'invalid', status: 400 });
   expect(ended(KNOWN, limited)?.retryAt).toBe(5);
   const cause = stopped('rejected', { code: 'blocked', status: 403 });
   expect(ended({}, cause)).toMatchObject({ kind: 'unknown_outcome', code: 'blocked', status: 403, cause });
+});
+
+test('the error of an interrupted import has the outcome "unknown" only if a row is unknown', () => {
   expect([ended({}, interrupted)?.outcome, ended(KNOWN, interrupted)?.outcome]).toEqual(['unknown', undefined]);
 });
 
@@ -96,22 +99,19 @@ test('an error after which the same file must not be imported again takes preced
   expect(importError(DOCUMENT, { error, rerunUnsafe: true })).toBe(error);
 });
 
-test.each<[ErrorKind, object, string, boolean]>([
-  ['rejected', { status: 400 }, 'rejected', false],
-  ['rejected', { status: 403 }, 'rejected', true],
-  ['network', {}, 'unsent', true],
-  ['interrupted', {}, 'unsent', true],
-  ['interrupted', { processed: 'perhaps' }, 'aborted', true],
-  ['unknown_outcome', { status: 500 }, 'lost', false],
-  ['unknown_outcome', { processed: 'late' }, 'slow', false],
-  ['internal', {}, 'lost', true],
-])(
-  'an error of kind %s with %j gives its row the outcome "%s" and is fatal to the import: %s',
-  (kind, facts, outcome, isFatal) => {
-    expect(classifyError(stopped(kind, facts))).toEqual({ outcome, isFatal });
-  },
-);
+test.each<[string, string, string, ErrorKind, object]>([
+  ['a 400', 'rejected', 'not fatal', 'rejected', { status: 400 }],
+  ['a 403', 'rejected', 'fatal', 'rejected', { status: 403 }],
+  ['a failed connection', 'unsent', 'fatal', 'network', {}],
+  ['an abort before it was sent', 'unsent', 'fatal', 'interrupted', {}],
+  ['an abort while it was in flight', 'aborted', 'fatal', 'interrupted', { processed: 'perhaps' }],
+  ['a 500', 'lost', 'not fatal', 'unknown_outcome', { status: 500 }],
+  ['a timeout', 'slow', 'not fatal', 'unknown_outcome', { processed: 'late' }],
+  ['a bug', 'lost', 'fatal', 'internal', {}],
+])('a create that ends with %s is classified as %s and %s', (_what, outcome, effect, kind, facts) => {
+  expect(classifyError(stopped(kind, facts))).toEqual({ outcome, isFatal: effect === 'fatal' });
+});
 
-test('an error that is not a PetstoreError gives its row the outcome "lost" and is fatal to the import', () => {
+test('a create that ends with a TypeError is classified as lost and fatal', () => {
   expect(classifyError(new TypeError('x'))).toEqual({ outcome: 'lost', isFatal: true });
 });

@@ -1,4 +1,4 @@
-// `client.categories.import` with sandboxes in memory: rows, progress, errors with a document, aborts, concurrent imports.
+// `client.categories.import`: rows, progress, errors with a document, aborts and concurrent imports.
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Client, ClientOptions, ImportOptions, ImportProgress, ImportRows, Wait } from '../../src/client.ts';
 import type { SandboxOptions } from '../../src/sandbox/start.ts';
@@ -92,7 +92,7 @@ test.each([
   });
 });
 
-test('an import with a rejected row creates the other rows, and its error contains the document without the key', async () => {
+test('if a row is rejected, an import creates the other categories, and the document in its error omits the API key', async () => {
   const created: object[] = [];
   const key = 'sandbox_rejected_row';
   const fake = await serving(({ method, body }) => {
@@ -113,7 +113,7 @@ test('an import with a rejected row creates the other rows, and its error contai
   });
 });
 
-test('two concurrent imports by clients without a state directory run one after the other and create each row once', async () => {
+test('two concurrent imports by clients without a state directory run one after the other and create each category once', async () => {
   const warnings: string[] = [];
   const { own, client } = await sandboxClient({ faults: ['latency=20ms'] });
   const other = openClient({ ...own, onWarning: (text) => void warnings.push(text) });
@@ -130,7 +130,7 @@ test('two concurrent imports by clients without a state directory run one after 
   expect(warnings).toEqual([expect.stringMatching(/^waiting for another import to finish \(PID \d+ on \S+\)$/)]);
 });
 
-test('an aborted import ends immediately with a document, and the next import waits for creates of the aborted one', async () => {
+test('an aborted import fails with a document, and the next import waits for its create in flight', async () => {
   const listed: object[] = [];
   const abort = new AbortController();
   const reason = new Error('no longer needed');
@@ -188,7 +188,7 @@ test('an import omits its last list if the list would wait for the rate limit', 
   expect(created).toHaveLength(1);
 });
 
-test('many rows of an import that wait for the rate limit cause no warning from Node.js', async () => {
+test('concurrent creates of an import that wait for the rate limit cause no warning from Node.js', async () => {
   const warned = vi.fn();
   process.on('warning', warned);
   onTestFinished(() => void process.off('warning', warned));

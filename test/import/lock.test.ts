@@ -23,7 +23,7 @@ const { signal } = new AbortController();
 const options: LockOptions = { signal, pause: async () => undefined };
 const process = { pid: 1, start: '', host: 'here' };
 
-/** A log that several runs lock in turn. */
+/** A lock in memory that several runs take in turn. */
 function shared() {
   const clock = new FakeClock();
   const log = new MemoryLog(lockFormat);
@@ -79,7 +79,7 @@ test.runIf(hasModes)(
   },
 );
 
-test('opening the lock of a new base URL removes locks unused for 48 hours, and their runs end', async () => {
+test('opening the lock of a new base URL removes locks unused for 48 hours, and their runs send nothing more', async () => {
   const { dir, clock, logs, acquire } = inFiles();
   const old = await acquire('old');
   const [unused] = logs();
@@ -169,7 +169,7 @@ test('a run takes back a lock that a state server lost in a rollback to older re
   second.assertHeld();
 });
 
-test('if a run ends before it takes back its lost lock, the next run lists again', async () => {
+test('if a run ends before it takes back its lost lock, the lock of the next run is not confirmed', async () => {
   const { log, pause, confirmed, start, rollBack } = onForgetfulServer();
   const first = await confirmed(1);
   const own = structuredClone(log.cached());
@@ -199,18 +199,18 @@ test('a suspended run that was taken over cannot take the lock back from a later
   expect(await third.confirm(pause)).toBe(true);
 });
 
-test('a run takes its lock again if the state server lost the lock before the run confirmed it', async () => {
+test('a run must take its lock again if the state server lost the lock before the run confirmed it', async () => {
   const { pause, start, rollBack } = onForgetfulServer();
   const run = start(1);
   await run.acquire({ signal, pause });
   rollBack();
-  // Another run may have been confirmed and forgotten since this one has listed.
+  // Another run may have been confirmed and forgotten since this one listed.
   expect(await run.confirm(pause)).toBe(false);
   await run.acquire({ signal, pause });
   expect(await run.confirm(pause)).toBe(true);
 });
 
-withServer('a run keeps a lock that a state server lost in a flush, and another run waits', async () => {
+withServer('a run takes back a lock that a state server lost in a flush, and another run waits', async () => {
   await using redis = await RedisServer.start();
   const { clock, open } = onServer(redis);
   const [first, second] = [await open(), await open()];
@@ -233,10 +233,10 @@ withServer('a run keeps a lock that a state server lost in a flush, and another 
 
 test.each([
   // A create may have been sent just before the next record, 3 s after the last one.
-  ['4 s later', 9000, 4000],
-  ['13 s later', 0, 13_000],
-  ['an hour earlier by a clock that was set back', 13_000, -3_600_000],
-])('a run that takes the lock of a dead process %s waits %i ms for creates', async (_when, drainMs, ms) => {
+  ['4 s after its last record', 9000, 4000],
+  ['13 s after its last record', 0, 13_000],
+  ['after the clock was set back by an hour', 13_000, -3_600_000],
+])('a run that takes over the lock of a dead process %s has a drain of %i ms', async (_when, drainMs, ms) => {
   const { clock, acquire } = shared();
   const first = await acquire(11);
   clock.at += ms;
@@ -248,7 +248,7 @@ test.each([
   second.assertHeld();
 });
 
-test('a run waits while the service may process creates of a killed run, even if another run was killed in between', async () => {
+test('the drain that a killed run left continues even if the next run is killed, too', async () => {
   const { clock, acquire } = shared();
   (await acquire(11)).extendDrain(45_000);
   await clock.sleep(5000);
@@ -275,7 +275,7 @@ test('a run of a process whose liveness is unknown is taken over after 60 s with
   expect(() => first.assertHeld()).toThrow(takenOver);
 });
 
-test('a run that was suspended while it took the lock is not taken over for another 60 s', async () => {
+test('a run that was suspended for 59 s while it took the lock is taken over only after another 60 s', async () => {
   const { clock, log, acquire } = shared();
   const append = log.append.bind(log);
   let second: Promise<Lock> | undefined;
@@ -301,28 +301,28 @@ function appendTo(log: MemoryLog<LockState>, ...records: readonly object[]): Loc
 }
 
 test.each<[string, string, object[]]>([
-  ['of two runs that take the lock at the same time, the first', 'a', [took('a'), took('b')]],
-  ['the run that takes the lock of a dead run', 'b', [took('a'), took('b', 'a 5')]],
-  ['a run that seemed dead but has written', 'a', [took('a'), beat('a', 7), took('b', 'a 5')]],
+  ['the first of two runs that take it at the same time', 'a', [took('a'), took('b')]],
+  ['the run that takes it from a dead run', 'b', [took('a'), took('b', 'a 5')]],
+  ['a run that seemed dead but has written a record', 'a', [took('a'), beat('a', 7), took('b', 'a 5')]],
   ['a live run whose lock a server lost', 'a', [took('b'), beat('b', 6), beat('a', 7, 1), beat('b', 9)]],
-  ['a live run whose lock a server lost to an earlier holder', 'a', [took('b'), confirm('b'), beat('a', 9, 2)]],
   [
-    'after a server lost a lock, a run that was confirmed before the earlier holder returned',
+    'a live run whose lock a server lost in a rollback to an earlier holder',
+    'a',
+    [took('b'), confirm('b'), beat('a', 9, 2)],
+  ],
+  [
+    'a run that was confirmed before the holder of a lost lock returned',
     'b',
     [took('b'), confirm('b'), beat('a', 9, 1)],
   ],
-  [
-    'despite a later confirmation by another run, a live run whose lock a server lost',
-    'a',
-    [took('b'), beat('a', 7, 1), confirm('b')],
-  ],
-  ['a run whose lock the server lost to two runs', 'a', [took('c'), took('b', 'c 5'), beat('a', 7, 1)]],
-  ['in a file, the run that took the lock, not another run that writes a record,', 'b', [took('b'), beat('a', 5)]],
-])('%s holds the lock', (_what, holder, records) => {
+  ['a live run that took it back before another run confirmed it', 'a', [took('b'), beat('a', 7, 1), confirm('b')]],
+  ['a run that takes it back after two other runs took it', 'a', [took('c'), took('b', 'c 5'), beat('a', 7, 1)]],
+  ['the run that took it in a file, even if another run writes a record', 'b', [took('b'), beat('a', 5)]],
+])('the lock is held by %s', (_what, holder, records) => {
   expect(appendTo(new MemoryLog(lockFormat), ...records).holder?.run).toBe(holder);
 });
 
-test('a rotated lock log keeps the holder, the term, the time of the last record, and the drain', () => {
+test('a snapshot of a lock keeps its holder, its term, its drain and the time of its last record', () => {
   const log = new MemoryLog(lockFormat);
   const rotated = (): LockState => new MemoryLog(lockFormat, lockFormat.snapshot(log.cached())).cached();
   appendTo(log, took('a'), { ...beat('a', 7, 3), drainMs: 30_000 });
@@ -368,7 +368,7 @@ test('before a create, a run whose last record is 3 s old writes another, and se
   lock.assertHeld();
 });
 
-test('a run whose heartbeat failed while it waited for the lock continues once it can write again', async () => {
+test('a run whose heartbeat failed while it waited for the drain continues once it can write again', async () => {
   const { clock, log } = shared();
   const lock = new Lock(log, clock, { ...IN_MEMORY, process, livenessOf: () => 'dead' });
   const pause = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-// The machine formats of `categories list` are imported unchanged.
+// What `categories list` prints in a machine format can be imported.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { COLUMNS, listView } from '../../src/cli/commands/categories/list.ts';
@@ -20,7 +20,7 @@ const category = fc.record(
 );
 
 const FORMATS = ['json', 'ndjson', 'csv', 'tsv'] as const;
-test.each(FORMATS)('a list printed as %s is read unchanged from a file and from a pipe', async (format) => {
+test.each(FORMATS)('names and descriptions printed as %s are read unchanged from a file or a pipe', async (format) => {
   // An empty NDJSON file is an error.
   const length = { minLength: format === 'ndjson' ? 1 : 0, maxLength: 20 };
   // A name with two descriptions is an error.

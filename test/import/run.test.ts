@@ -1,4 +1,4 @@
-// Runs of an import against a service in memory, in virtual time.
+// Runs of an import against an in-memory service, in virtual time.
 import { expect, test } from 'vitest';
 import { exitCodeOf } from '../../src/cli/report-error.ts';
 import { PetstoreError } from '../../src/errors.ts';
@@ -20,7 +20,7 @@ const documentOf = async (it: FakeImport, options?: Partial<RunOptions>) => (awa
 const namesOf = (rows: readonly NewCategory[]): string[] => rows.map(({ name }) => name).sort();
 const namesAt = (it: FakeImport): string[] => namesOf(it.service.items);
 
-test('an import creates each name once and skips rows that repeat a name, with two lists and without a wait', async () => {
+test('an import creates each missing category once and skips repeated names, with two lists and without a wait', async () => {
   const it = importOf(named('cat', 'cat', 'dog', 'dog', 'Dog'));
   it.service.add({ name: 'dog' });
   it.service.add({ name: 'dog' });
@@ -61,7 +61,7 @@ test('uncertain rows stay unknown if a list lacks known categories, and the erro
   expect(again?.stop?.error).toMatchObject({ kind: 'unknown_outcome', message: listed });
 });
 
-test('a row that the list lacks is resent up to `--max-retries` times', async () => {
+test('an uncertain row that the list lacks is resent up to `--max-retries` times', async () => {
   const it = importOf(named('dog', 'cat'), {}, 'cut', 'ok', 'cut', 'cut', 'cut');
   const document = await documentOf(it, { concurrency: 1, maxRetries: 2 });
   expect(document).toMatchObject({ created: [{ name: 'cat' }], unknown: [{ row: 1, name: 'dog' }] });
@@ -82,16 +82,19 @@ test('an import stops if a 201 shows a changed name, and completes once the rows
   expect(it.service.sent).toHaveLength(2);
 });
 
-test('an import reports the first of two fatal errors, except that a changed name in a 201 or a list has precedence', async () => {
+test('an import reports the first of two fatal errors, unless a 201 shows a changed name', async () => {
   const two = importOf(named('dog', 'cat'), {}, 'unauthorized', 'unreachable');
   expect((await stopOf(two, { concurrency: 2 }))?.kind).toBe('auth');
-  const it = importOf(named('Dog', 'Cat'), { alter: lower, echoes: true });
-  expect((await stopOf(it))?.message).toBe('the service changed the name "Dog" to "dog"');
   const other = importOf(named('Dog', 'Cat'), { alter: lower }, 'unauthorized');
   expect((await stopOf(other))?.message).toBe('the service changed the name "Cat" to "cat"');
 });
 
-test('after a changed name, an import looks up the rows without a response and sends nothing more', async () => {
+test('an import fails if only its last list shows a changed name', async () => {
+  const it = importOf(named('Dog', 'Cat'), { alter: lower, echoes: true });
+  expect((await stopOf(it))?.message).toBe('the service changed the name "Dog" to "dog"');
+});
+
+test('after a changed name, an import looks up its uncertain rows but resends none', async () => {
   const it = importOf(named('Dog', 'Cat', 'Cow'), { alter: lower }, 'lost', 'cut');
   expect(await documentOf(it)).toMatchObject({
     created: [{ name: 'cow' }],
@@ -111,7 +114,7 @@ test('a new category that no row explains keeps an uncertain row unknown, but is
   expect(await documentOf(addsOthers(importOf(named('dog'))))).not.toHaveProperty('unexplained');
 });
 
-test('a list that lacks categories that were just created is an error, unless the quota allows no last list', async () => {
+test('an import fails if its last list lacks a category that it created, but sends no last list without quota', async () => {
   const it = importOf(numbered(5), { show: (all) => all.slice(0, 4) });
   expect(await stopOf(it)).toMatchObject({
     kind: 'service',
@@ -134,7 +137,7 @@ test('an import is complete even if its last list fails, unless the import is in
   }
 });
 
-test('an import does not send a row that another client creates while the import looks up other rows', async () => {
+test('an import that looks up lost rows does not send a row whose category another client creates meanwhile', async () => {
   const it = importOf(numbered(6), {}, 'cut', 'cut', 'cut', 'cut');
   it.service.script.onList = () => {
     if (it.service.lists === 1) it.service.add({ name: 'n5' });
@@ -146,7 +149,7 @@ test('an import does not send a row that another client creates while the import
 test.each<[string, number, Fate]>([
   ['whose response was lost', 2000, 'cut'],
   ['that timed out', 45_000, 'slow'],
-])('the absence of a row %s is proved by a list that is fetched after %i ms', async (_what, ms, fate) => {
+])('a create %s is looked up after %i ms and sent again', async (_what, ms, fate) => {
   const it = importOf(named('dog'), {}, fate);
   await it.run({ timeoutMs: 45_000 });
   expect(it.clock.monotonic()).toBe(ms);
@@ -158,16 +161,19 @@ test.each<[string, number, Fate[]]>([
   ['ended while a create that timed out could still arrive', 40_000, ['slow', 'unauthorized']],
   ['was killed after a create that timed out', 40_000, ['slow', 'crash']],
   ['was interrupted during a create', 10_000, ['interrupted']],
-])('the run after a run that %s lists after %i ms, and the next run immediately', async (_what, ms, fates) => {
-  const it = importOf(named('dog', 'cat', 'cow'), {}, ...fates);
-  await it.run({ concurrency: 1, timeoutMs: 40_000 });
-  expect(it.clock.monotonic()).toBe(0);
-  expect(isComplete(await it.run({ concurrency: 1, timeoutMs: 40_000 }))).toBe(true);
-  expect(isComplete(await it.run())).toBe(true);
-  expect([it.clock.monotonic(), namesAt(it)]).toEqual([ms, ['cat', 'cow', 'dog']]);
-});
+])(
+  'after a run that %s, the next run lists after %i ms, and the one after it immediately',
+  async (_what, ms, fates) => {
+    const it = importOf(named('dog', 'cat', 'cow'), {}, ...fates);
+    await it.run({ concurrency: 1, timeoutMs: 40_000 });
+    expect(it.clock.monotonic()).toBe(0);
+    expect(isComplete(await it.run({ concurrency: 1, timeoutMs: 40_000 }))).toBe(true);
+    expect(isComplete(await it.run())).toBe(true);
+    expect([it.clock.monotonic(), namesAt(it)]).toEqual([ms, ['cat', 'cow', 'dog']]);
+  },
+);
 
-test('with its lock on a state server, an import waits 4 s before it creates, and not at all if nothing is missing', async () => {
+test('with its lock on a state server, an import waits 4 s before its first create, and not at all if none is needed', async () => {
   const it = importOf(named('dog'));
   it.isOnServer = true;
   it.service.add({ name: 'dog' });
@@ -176,7 +182,7 @@ test('with its lock on a state server, an import waits 4 s before it creates, an
   expect([isComplete(await it.run()), it.clock.monotonic(), namesAt(it)]).toEqual([true, 4000, ['cat', 'dog']]);
 });
 
-test('an import lists again if another run takes back a lock that the state server lost before the first create', async () => {
+test('if another run takes back its lost lock before the first create, an import lists again', async () => {
   const it = importOf(named('dog'));
   it.isOnServer = true;
   const lost = { run: 'lost', process: { pid: 99, start: '', host: 'here' }, term: 1, at: 5, drainMs: 0 };
@@ -204,14 +210,14 @@ test('a create that is processed after its row was resent is reported as a dupli
   expect((await stopOf(other))?.message).toBe('the list shows several categories named "cat"');
 });
 
-test('a row does not count as created if its 201 has the id of an existing category or of an earlier 201', async () => {
+test('a row is resent if its 201 has the id of an existing category or of an earlier 201', async () => {
   const it = importOf(named('dog', 'cat', 'cow'), {}, 'ok', 'old', 'latest');
   it.service.add({ name: 'old' });
   expect(isComplete(await it.run({ concurrency: 1 }))).toBe(true);
   expect(namesAt(it)).toEqual(['cat', 'cow', 'dog', 'old']);
 });
 
-test('an import ends if another category gets the id of a false 201', async () => {
+test('an import fails if another category gets the id of a false 201, and the next import is complete', async () => {
   const it = importOf(named('dog', 'cat', 'cow'), {}, 'next');
   expect(await stopOf(it, { concurrency: 1 })).toMatchObject({
     message: 'the service changed the name "dog" to "cat"',
@@ -249,7 +255,7 @@ test.each<[string, number, Script, number, PetstoreError?]>([
   ['a changed name', 7, { alter: lower }, 1],
   ['Ctrl-C during a create', 130, { fate: () => 'interrupted' }, 1],
   ['a lost lock', 9, {}, 0, TAKEN_OVER],
-])('%s causes exit code %i, and the waiting rows are not sent', async (_what, code, script, sent, lost) => {
+])('%s ends an import with exit code %i, and waiting rows are not sent', async (_what, code, script, sent, lost) => {
   // The wait of a row ends in virtual time, after the first row's response.
   const it = importOf(named('Dog', 'Cat', 'Cow'), { ...script, draw: (ms) => ms });
   const { api } = it.service.client();
@@ -274,7 +280,7 @@ test('the last list of an import is requested without retries, because no row de
   expect(asked).toEqual([false, false, true]);
 });
 
-test('a row that was not sent counts as existing if another client creates it', async () => {
+test('a row that was not sent is skipped if another client creates its category', async () => {
   const alter = (name: string): string => (name === 'Dog' ? 'dog' : name);
   const it = importOf(named('Dog', 'Cat', 'Cow'), { alter, draw: (ms) => ms }, 'ok', 'cut');
   it.service.script.onList = () => {
