@@ -162,13 +162,12 @@ export class ServerClock {
     return this.#offsetAt(this.moment);
   }
 
-  /** Whether the last reply is to a request of the last `ms` milliseconds, without a suspension or clock change since. */
+  /** Whether the last reply is to a request of the last `ms` milliseconds, in which this machine may have been suspended. */
   isFresh(ms: number): boolean {
     if (!this.#lastSentAt) return false;
     const { moment } = this;
-    // Small jumps are corrections of the clock by a time server.
-    const isSteady = Math.abs(this.#jumpMs(moment)) <= ms / 3;
-    return isSteady && moment.monotonic - this.#lastSentAt.monotonic <= ms;
+    const suspendedMs = Math.max(0, this.#jumpMs(moment));
+    return moment.monotonic - this.#lastSentAt.monotonic + suspendedMs <= ms;
   }
 
   #offsetAt(moment: Moment): number {
