@@ -40,7 +40,7 @@ class MachineClock extends ManualClock {
 }
 
 class CountingServer extends StateServer {
-  /** Calls without a reply. */
+  /** The number of calls without a reply. */
   calls = 0;
 
   override async run(...args: Parameters<StateServer['run']>): Promise<Reply> {
@@ -145,7 +145,7 @@ withServer('the quota and the block include a response whose record is on its wa
 });
 
 withServer.each([-107_000, 3_600_000])(
-  'after the clock of one machine changed by %i ms, a wait and a reset last as stated on all machines',
+  'after the clock of one machine changed by %i ms, a block and a window end as stated on all machines',
   async (ms) => {
     const [one, other] = [new Machine(), new Machine(30_000)];
     const ticket = await one.take();
@@ -185,7 +185,7 @@ withServer('a 429 on one machine invalidates a ticket that another machine holds
   expect(two.ledger.quota()).toMatchObject({ shared: true, stateServer: `127.0.0.1:${server.port}` });
 });
 
-withServer('a ticket is not confirmed if the state is older than 1.5 s', async () => {
+withServer('a ticket allows no request while the last reply of the state server is older than 1.5 s', async () => {
   const machine = new Machine();
   const ticket = await machine.take();
   expect(machine.ledger.isStillGranted(ticket)).toBe(true);
@@ -201,7 +201,7 @@ withServer('forgetting the quota fails if the state server rejects the script', 
   await expect(ledger.forget()).rejects.toMatchObject({ kind: 'usage' });
 });
 
-withServer('a state server that never responded is tried once and causes one warning', async () => {
+withServer('a state server that never responded causes one warning and no wait', async () => {
   await server.kill();
   const machine = new Machine();
   const ticket = await machine.take();
@@ -227,8 +227,8 @@ const see429 = (machine: Machine, ticket: string, more: object = {}): void =>
 withServer.each([
   ['that the server has recorded', ['first', 'written', 'kill']],
   ['that the server has not recorded', ['kill', 'first']],
-  ['that the server has not recorded, and a second 429 with a shorter wait', ['kill', 'first', 'second']],
-  ['that arrives after a ticket was granted alone', ['kill', 'ticket', 'first']],
+  ['that the server has not recorded, followed by a 429 with a shorter wait', ['kill', 'first', 'second']],
+  ['that arrives after a ticket was granted without the server', ['kill', 'ticket', 'first']],
 ])(
   'a machine whose state server becomes unavailable continues alone, and waits after a 429 %s',
   async (_what, events) => {

@@ -31,7 +31,7 @@ const event: fc.Arbitrary<LedgerEvent> = fc.oneof(
   fc.record({ kind: fc.constantFrom('clock', 'forget') }),
 );
 
-/** The lines of records, each up to 3 s after the one before it or, if a clock was set, 10 s earlier. */
+/** The lines of records, each up to 3 s after the one before it or, if a clock was set back, 10 s earlier. */
 const lines = fc
   .array(fc.tuple(event, fc.oneof({ weight: 9, arbitrary: fc.nat(3000) }, fc.constant(-10_000))), { maxLength: 60 })
   .map((steps) => {

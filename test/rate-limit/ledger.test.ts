@@ -63,7 +63,7 @@ async function take(ledger: Ledger, timeoutMs = 30_000): Promise<string> {
   return admission.ticket;
 }
 
-test('two ledgers in one directory share windows, open tickets and blocks, until one clears the ledger', async () => {
+test('two ledgers of one key share windows, open tickets and blocks until one of them is cleared', async () => {
   const machine = new Machine();
   const [a, b] = [machine.open(), machine.open()];
   const ticket = await take(a);
@@ -89,9 +89,10 @@ test('each pair of a key and a base URL has its own ledger, whose name and conte
 });
 
 // Node's own mkdir never returns in /proc.
-const UNUSABLE = fs.existsSync('/proc/self') ? ['file', '/proc', undefined] : ['file', undefined];
+const PROC: [string, string][] = fs.existsSync('/proc/self') ? [['below /proc', '/proc']] : [];
+const UNUSABLE: [string, string | undefined][] = [['below a file', 'file'], ...PROC, ['unknown', undefined]];
 
-test.each(UNUSABLE)('a ledger with the unusable directory %j is kept in memory and causes one warning', async (dir) => {
+test.each(UNUSABLE)('a ledger whose directory is %s is kept in memory and causes one warning', async (_where, dir) => {
   const machine = new Machine();
   fs.writeFileSync(join(machine.dir, 'file'), '');
   const ledger = machine.open({ stateDir: dir && resolve(machine.dir, dir, 'petstore', 'state') });
@@ -124,7 +125,7 @@ test('a disk that fills up after a 429 causes one warning, and blocks and ticket
   expect(closeSync).toHaveBeenCalledOnce();
 });
 
-test('a TypeError is thrown and not reported as a failure of the log', async () => {
+test('a TypeError while a ledger records a response is thrown, not reported as a failure of its log', async () => {
   const machine = new Machine();
   const broken = { ...machine.response(), waitMs: 1n } as unknown as RateLimitReading;
   expect(() => machine.open().observe('ticket', broken)).toThrow(TypeError);
@@ -132,9 +133,9 @@ test('a TypeError is thrown and not reported as a failure of the log', async () 
 });
 
 test.each([
-  ['before', 3_600_000],
-  ['after', 86_400_000],
-])('a block lasts as long as stated if the clock is set back %s the 429 by %i ms', async (when, ms) => {
+  [3_600_000, 'before'],
+  [86_400_000, 'after'],
+])('a block lasts as long as stated if the clock is set back by %i ms %s the 429', async (ms, when) => {
   const machine = new Machine();
   const ledger = machine.open();
   const ticket = await take(ledger);
@@ -151,7 +152,7 @@ test.each([
   await take(ledger);
 });
 
-test('a new ledger removes ledgers that were not used for 48 hours, and no others', async () => {
+test('the ledger of a new key removes ledgers that were not used for 48 hours, and no others', async () => {
   const machine = new Machine();
   const path = (key: string): string => join(machine.dir, 'quota', ledgerName({ baseUrl: BASE_URL, key }));
   const unusedFor = (hours: number, file: string): void => {
@@ -170,7 +171,7 @@ test('a new ledger removes ledgers that were not used for 48 hours, and no other
   expect(['old', 'recent', 'rotated', 'empty', 'new'].map(exists)).toEqual([false, true, true, true, true]);
 });
 
-test('300 tickets of an earlier process expire 2 s after the timeout of their requests, and rotations remove them', async () => {
+test('300 tickets without a response expire 2 s after the timeout of their requests, and rotations remove them', async () => {
   const machine = new Machine();
   const gone = machine.open();
   await machine.see(gone, { limit: 5000, remaining: 4999 });

@@ -1,4 +1,4 @@
-// The policy: blocks after refusals, windows and their ends, requests without a response, and the pace without headers.
+// The policy: blocks after refusals, windows and their ends, requests without a response, and the concurrency without headers.
 import { expect, test } from 'vitest';
 import type { KeyState, RateLimitReading } from '../../src/rate-limit/key-state.ts';
 import { initialState } from '../../src/rate-limit/key-state.ts';
@@ -67,15 +67,15 @@ a 429 that states only a reset blocks until one second after the reset
 refusals of requests that were in flight together count as one, and the latest end applies
   ${OPEN}, 1 take a b c, 20 429 a wait=8000, 21 429 b wait=7000, 22 429 c wait=1000, 23 is blocked 8020,
   23 has block.refusals=1 block.reason=retry_after
-a late refusal that states no wait does not prolong the doubled wait after a later refusal
+a refusal that arrives late and states no wait does not prolong a doubled wait
   ${OPEN}, 1 take early late, 10 429 early ${SILENT}, 1010 take probe, 1010 429 probe ${SILENT}, 1020 429 late ${SILENT},
   1020 is blocked 3010
-the refusal of a request whose ticket has expired causes a wait and does not count as another refusal
+the refusal of a request whose ticket has expired causes a wait, but does not count as another refusal
   ${REFUSED}, 40000 429 x wait=9000, 40001 429 y wait=1000, 40002 is blocked 49000, 40002 has block.refusals=1
 the refusal of a request whose ticket has expired does not reduce the concurrency
   ${BARE}, 10 429 x, 10 has concurrency=2 hasHiddenLimit=false
 a refusal with an exhausted quota and no reset reduces the concurrency, but not below one
-  ${BARE}, 1 take a, 2 429 a left=0 wait=1000, 2 has hasHiddenLimit=true, 1002 take b, 1003 bare b, 1004 is plain
+  ${BARE}, 1 take a, 2 429 a left=0 wait=1000, 2 has concurrency=1 hasHiddenLimit=true, 1002 take b, 1003 bare b, 1004 is plain
 the success of a probe does not end a block that a late refusal extended
   ${REFUSED}, 1100 is probe, 1100 take probe, 1200 429 late wait=60000, 1300 ok probe, 61199 is blocked 61200, 61200 is probe
 the late success of a request sent before a refusal does not end the block
@@ -83,12 +83,12 @@ the late success of a request sent before a refusal does not end the block
 one probe is sent after a block, and its success opens the window
   0 take a, 0 429 a limit=60 left=0 reset=9000, 4999 is blocked 5000, 5000 is probe, 5000 take probe, 5000 allows probe,
   5001 is pending, 5010 ok probe, 5020 grants 59
-before the first response, one probe is in flight, and after it as many requests as the quota allows
+before the first response, only one request is in flight, and then as many as the quota allows
   0 take a, 0 is pending, 10 ok a left=5, 10 grants 5, 20 is pending, 30 ok n10-0 n10-1 n10-2 n10-3 left=1,
   30 ok n10-4 left=0, 40 is window 61000
-a probe without a response delays requests for 5 s, and counts until the response to a later request
+a probe without a response delays other requests for 5 s, and counts until the response to a later request
   0 take a, 5000 is pending, 5001 is probe, 5001 take b, 10001 is pending, 10001 ok b left=5, 10002 grants 5
-the response to a later request replaces the window if it reports another limit, even with an earlier reset
+the response to a later request replaces the window, even if it reports another limit and an earlier reset
   ${OPEN} limit=1e9 left=1e9, 30 take next, 40 ok next left=58 reset=10000, 40 has window.limit=60 window.remaining=58
 an exhausted window without a reset causes no wait
   ${OPEN} left=0 reset=none, 10 is plain
@@ -107,9 +107,9 @@ the response to a request whose ticket has expired opens a window that begins af
   ${OPEN} left=0 reset=10000, 20000 ok x left=50 reset=70000, 20001 grants 50
 a response without headers reduces the remaining quota of the known window by one, but not below zero
   ${OPEN} left=6, 1 take a b c, 2 bare a, 2 has window.remaining=5, 3 ok b left=0, 4 bare c, 4 has window.remaining=0
-a successful probe without headers after the end of a window drops the window
+after the end of a window, a probe that got a success without headers drops the window
   ${OPEN}, 61001 take a, 61100 bare a, 61100 has window=none
-a failed probe without headers after the end of a window keeps the window
+after the end of a window, a probe that got a server error without headers keeps the window
   ${OPEN}, 61001 take a, 61100 bare a status=502, 61100 has window.limit=60
 a request without a response counts against the window until the response to a later request shows the quota
   ${OPEN} left=3, 1 take a b c, 5 lost a b, 5 unsent c, 10 grants 1, 20 ok n10-0 left=2, 30 grants 2, 30 has lost.length=0
@@ -117,7 +117,7 @@ a request waits for a response that may show that a lost request did not count
   ${OPEN} left=3, 1 take a b c, 2 lost a, 3 ok b left=1, 4 is pending, 5 lost c, 6 is window 61000
 the response to a request whose ticket has expired does not show whether a lost request has counted
   ${OPEN} left=5, 1 take a, 5 lost a, 10 ok x left=4, 11 grants 3
-a response does not show whether requests have counted that were lost when its request was sent
+a response does not show whether requests counted that were lost at the moment when its request was sent
   ${OPEN} left=4, 1 take a b, 5 lost a, 5 take c, 5 ok c left=3, 5 lost b, 6 has lost.length=2
 an overdue request that a later response includes does not count again after its timeout
   ${OPEN} left=3, 1 take slow early, 6000 take a, 6010 ok a left=1, 6020 ok early left=2, 30000 lost slow, 30010 grants 1
@@ -126,11 +126,11 @@ a request in flight is unanswered after 5 s, and counts against the window even 
   ${2 + LEASE} unsent x, ${2 + LEASE} is window 61000
 a window ends one second after its reset, and then one probe is sent and opens the next window
   ${OPEN} left=0, 60999 is window 61000, 61000 is probe, 61000 take probe, 61010 ok probe reset=121000, 61020 grants 59
-the probe after a reset waits until it and the late requests fit into the new window
+the probe after a reset waits while it and the late requests do not fit into the new window
   ${OPEN} limit=1 left=1, 59000 take late, 61500 is pending
 without a reported limit, the probe after a block waits for late requests
   ${BARE}, 1 take early late, 10 429 early wait=1000, 1010 is pending, 1020 lost late, 1020 is probe
-an exhausted window is reported immediately even if a request is in flight
+requests wait for the end of an exhausted window even if another request is in flight
   ${OPEN} left=2, 1 take a b, 10 ok b left=0, 20 is window 61000
 a late response of the previous window changes nothing
   ${OPEN} reset=10000, 9000 take late, 11500 take next, 11600 ok next reset=70000, 11700 ok late left=3 reset=10000,
@@ -147,7 +147,8 @@ server errors do not raise the concurrency
 a window of an hour is not remembered as the daily window
   ${OPEN} reset=3600000, 0 has daily=none
 \`quota --clear\` removes blocks and windows and keeps requests in flight
-  0 take a, 0 429 a, 5000 take b, 5001 forget, 5002 is pending, 5002 has block=none needsProbe=true
+  0 take a, 0 429 a left=50 reset=60000, 5000 take b, 5001 forget, 5002 is pending,
+  5002 has block=none window=none needsProbe=true
 the reason of a block is the backoff if the backoff is longer than the stated wait
   0 take a, 0 429 a wait=500, 0 is blocked 1000, 0 has block.reason=backoff, 1000 take b, 1000 429 b wait=2000,
   1000 is blocked 3000, 1000 has block.reason=retry_after
@@ -176,7 +177,7 @@ test(`at most ${RULES.lostKept} requests without a response are remembered`, () 
   expect(state.lost).toHaveLength(RULES.lostKept);
 });
 
-test('after a clock was set back by an hour, the rest of a block is kept and everything else is learned again', () => {
+test('after a clock was set back by an hour, the rest of a block is kept and everything else is forgotten', () => {
   const late = 3_600_000;
   const state = play(`${late} take a, ${late} ok a reset=3700000, ${late} take b, ${late} 429 b wait=30000`);
   // A time server may correct a clock by this much.
@@ -198,11 +199,11 @@ function rounds(state: KeyState, count: number, from = 10): number[] {
   });
 }
 
-test('without headers, the concurrency starts at one and grows by one request per round of successes', () => {
+test('without headers, each round of successes raises the concurrency by about one request', () => {
   expect(rounds(play(BARE), 5)).toEqual([2, 2, 3, 4, 5]);
 });
 
-test('an unexplained refusal halves the concurrency, which then grows by an eighth of a request per round', () => {
+test('an unexplained refusal halves the concurrency, which then grows by about an eighth of a request per round', () => {
   const state = play(BARE);
   rounds(state, 8);
   play('200 grants 8, 205 429 n200-0 wait=1000', state);

@@ -1,4 +1,4 @@
-// Many processes and one key in virtual time: never over the limit, never inside a wait, and as fast as the limit allows.
+// Many processes share one key in virtual time: they get no avoidable 429, and take little longer than the limit requires.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PetstoreError } from '../../src/errors.ts';
@@ -20,7 +20,7 @@ const SHAPES = [
 ] as const;
 
 test.each(SHAPES)(
-  'with the limiter "%s", %i processes get no 429 in near-minimum time (workers: %i, reset: %s, skew: %i ms)',
+  'with the limiter "%s", %i processes finish in near-minimum time without a 429 (workers: %i, reset: %s, skew: %i ms)',
   async (mode, processes, workers, reset, skewMs) => {
     const load = { processes, workers, requests: 300 };
     const outcome = await simulate({ ...minute, ...load, mode, reset, skewMs, startsAt: START });
@@ -32,7 +32,7 @@ test.each(SHAPES)(
   },
 );
 
-// The moment at which two of six processes fail: the number of a request, and the response before it.
+// Each predicate chooses when two of six processes fail, from the number of the next request and the last response.
 const MOMENTS: Readonly<Record<string, NonNullable<Simulation['failsAt']>>> = {
   'before the first response': (request) => request === 1,
   'after a 429': (_request, last) => last?.allowed === false,
@@ -55,7 +55,7 @@ const FAILURES = Object.entries(MOMENTS).flatMap(([moment, failsAt]) => [
 ]);
 
 test.each(FAILURES)(
-  'if two of six processes fail %s (killed: "%s", stopped: the other), the rest take at most 6 s longer',
+  'if two of six processes fail %s (the %s is killed, the other is stopped), the rest take at most 6 s longer',
   async (moment, killed, failsAt) => {
     const describes = moment === 'after a 429' ? 'nothing' : 'limit';
     const without = await simulate({ ...BRIEF, describes });
@@ -68,7 +68,7 @@ test.each(FAILURES)(
 
 const endsAt = Date.parse('2026-11-22T00:00:00Z');
 
-test('an exhausted daily limit that headers report causes no 429, and further requests fail with the retry time', async () => {
+test('a daily limit that headers report causes no 429, and requests beyond it fail with the retry time', async () => {
   const limits = { ...minute, daily: { limit: 100, endsAt }, mode: 'fixed', reports: 'tightest' } as const;
   const outcome = await simulate({ ...limits, processes: 8, workers: 1, requests: 130, maxWaitMs: 120_000 });
   expect(outcome).toMatchObject({ sent: 100, refused: 0, answered: 100 });
@@ -83,7 +83,7 @@ test.each([
   [20, 2000, 32, 1.5],
   [60, 60_000, 64, 1.5],
 ])(
-  'if headers alternate between the daily limit and %i per %i ms, %i workers take at most %f times the minimum',
+  'if headers alternate between the daily limit and %i per %i ms, %i workers use up five windows in at most %f times their length',
   async (limit, windowMs, workers, atMost) => {
     const run = { limit, windowMs, mode: 'fixed', reports: 'share', daily: { limit: 1000, endsAt }, workers } as const;
     const outcome = await simulate({ ...run, processes: 1, requests: 5 * limit, latencyMs: [3, 40] });
@@ -113,7 +113,7 @@ const REFUSING: Readonly<Record<string, () => Service>> = {
   },
 };
 
-// The time of a sequential client that only waits as stated.
+// The time in milliseconds that a sequential client takes if it waits exactly `Retry-After` after each 429.
 function waitingTime({ take }: Service, requests: number): number {
   let now = START;
   for (let served = 0; served < requests; now += 10) {
@@ -125,7 +125,7 @@ function waitingTime({ take }: Service, requests: number): number {
 }
 
 test.each(Object.keys(REFUSING))(
-  'a service %s costs at most twice the time of a client that only waits as stated',
+  'with a service %s, eight workers take at most twice as long as a client that only waits as stated',
   async (name) => {
     const service = REFUSING[name] as () => Service;
     const run = { mode: 'fixed', limit: 1, windowMs: 1, processes: 1, workers: 8, requests: 200 } as const;
@@ -135,7 +135,7 @@ test.each(Object.keys(REFUSING))(
   },
 );
 
-test('a token bucket without headers refuses at most half of the requests, in at most twice the minimum time', async () => {
+test('a token bucket without headers refuses at most half of the requests, which take at most twice the minimum time', async () => {
   const bucket = {
     mode: 'bucket',
     limit: 1,
@@ -150,7 +150,7 @@ test('a token bucket without headers refuses at most half of the requests, in at
   expect(outcome.makespan).toBeLessThanOrEqual(2 * (120 - 11) * 1000);
 });
 
-test('random services, some of which lose a sixth of the responses, send no 429, and each request gets a response', async () => {
+test('with random limits, even if a sixth of the responses is lost, each request gets a response and no 429', async () => {
   const service = fc.record({
     mode: fc.constantFrom('fixed' as const, 'anchored' as const, 'sliding' as const, 'bucket' as const),
     reset: fc.constantFrom('ceil' as const, 'floor' as const, 'ms' as const),
