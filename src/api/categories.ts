@@ -22,7 +22,7 @@ export interface ListFlaw {
 const PAGED: ListFlaw = { reason: 'the service sent only one page' };
 const CACHED: ListFlaw = {
   reason: 'the list comes from a cache',
-  hint: 'run the same command again later',
+  hint: 'try again later',
 };
 
 const BY_ID = { hint: 'get the category by its id', reason: { is: 'needs_id' } } as const;

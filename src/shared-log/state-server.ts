@@ -12,7 +12,7 @@ const PATIENCE_MS = 5000;
 const RETRY_EVERY_MS = 100;
 const REPLY_WITHIN_MS = 1000;
 const INTERVALS = 20;
-const WHEN_AVAILABLE = 'run the same command again when the state server is available';
+const WHEN_AVAILABLE = 'try again when the state server is available';
 
 export type Reply = string | number | null | readonly Reply[];
 

@@ -39,7 +39,7 @@ function failure(server: StateServer): Promise<string> {
 
 const ping = (server: StateServer): Promise<unknown> => server.run(PING, 'key', ['x']);
 
-const AGAIN = 'run the same command again when the state server is available';
+const AGAIN = 'try again when the state server is available';
 const PERMISSIONS = '~petstore:* +eval +info +time +exists +del +pexpire +xadd +xrange +xlen';
 
 test.each([
