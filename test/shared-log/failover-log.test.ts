@@ -70,7 +70,7 @@ function open(...places: FakePlace[]) {
 
 const threePlaces = () => [new FakePlace('server', 500), new FakePlace('file'), new FakePlace('memory')] as const;
 
-test('a record that fails on a state server is written to the next place by its clock, and `onSwitch` is called', async () => {
+test('if a state server fails, records go to the next place with the time of its clock, and `onSwitch` is called', async () => {
   const [server, file, memory] = threePlaces();
   const { log, write, warnings, switches } = open(server, file, memory);
   await write('a');
@@ -80,7 +80,7 @@ test('a record that fails on a state server is written to the next place by its 
   expect([warnings, switches, memory.opened]).toEqual([['server failed'], [[['a 1500'], 1500]], 0]);
 });
 
-test('a place that cannot be opened is skipped immediately, with one warning and without calling `onSwitch`', async () => {
+test('a place that cannot be opened is skipped with one warning and without calling `onSwitch`', async () => {
   const [, file, memory] = threePlaces();
   file.fails = 'open';
   const { write, warnings, switches } = open(file, memory);
@@ -148,7 +148,7 @@ test('a file that failed is closed and not used again, even after a second outag
   expect(warnings).toEqual(['server failed', 'file failed']);
 });
 
-test('an error that is not a failure of the place is thrown', async () => {
+test('a failover log throws an error that is not a failure of a place', async () => {
   const [server, file, memory] = threePlaces();
   const bug = (): never => {
     throw new TypeError('a bug');

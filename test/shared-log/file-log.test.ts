@@ -1,4 +1,4 @@
-// The append-only log: one state for many writers, through rotations, torn records, full disks and unusual file systems.
+// The append-only log in files: one state for many writers, despite rotations, torn records, full disks and unusual file systems.
 import { execFile, execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -100,12 +100,12 @@ function sealed(dir: string, ...records: string[]): void {
 }
 
 test.each([
-  ['', 'that is empty'],
-  ['~', 'whose snapshot was torn after one byte'],
-  [snapshotFrame(['one', 'two']).slice(0, -1), 'whose snapshot lacks its line break'],
-  [snapshotFrame(['another']).replace('another', 'changed'), 'whose snapshot is damaged'],
-  [recordFrame('5f', 'void'), 'whose record has no snapshot before it'],
-])('a segment %j, %s, gets its state from the segment before it', (start) => {
+  ['that is empty', ''],
+  ['whose snapshot was torn after one byte', '~'],
+  ['whose snapshot lacks its line feed', snapshotFrame(['one', 'two']).slice(0, -1)],
+  ['whose snapshot is damaged', snapshotFrame(['another']).replace('another', 'changed')],
+  ['whose record has no snapshot before it', recordFrame('5f', 'void')],
+])('a segment %s gets its state from the segment before it', (_what, start) => {
   const dir = tempDir();
   sealed(dir, 'one', 'two');
   fs.writeFileSync(join(dir, 'led.2.log'), start);
@@ -364,7 +364,7 @@ test.each<[string, (dir: string) => void]>([
   }
 });
 
-test('a record written after a seal is moved to the next segment once', () => {
+test('a record written after a seal is appended to the next segment once', () => {
   const dir = tempDir();
   const log = open(dir);
   log.append('one');
@@ -378,7 +378,7 @@ test('a record written after a seal is moved to the next segment once', () => {
   expect(log.refresh()).toEqual(['one', 'two']);
 });
 
-test('five processes that each append 100 records during rotations lose no record', async () => {
+test('five processes that each append 100 records during rotations lose and repeat no record', async () => {
   const dir = tempDir();
   const script = `
     const { FileLog } = await import(${JSON.stringify(compile('src/shared-log/file-log.ts'))});
@@ -401,9 +401,12 @@ test.runIf(hasSymlinks).each<[string, (path: string) => unknown]>([
 ])('%s in place of the log file is an error, not an endless loop, and no file is changed', (_what, create) => {
   const dir = tempDir();
   fs.writeFileSync(join(dir, '.bashrc'), 'alias ls=ls\n');
-  create(join(dir, 'led.1.log'));
+  const file = join(dir, 'led.1.log');
+  create(file);
+  const { size } = fs.lstatSync(file);
   const error = /cannot open|not a regular file|not a petstore data file|ELOOP|EISDIR/;
   expect(() => open(dir, 1e9, { strict: true })).toThrow(error);
+  expect(fs.lstatSync(file).size).toBe(size);
   expect(fs.readFileSync(join(dir, '.bashrc'), 'utf8')).toBe('alias ls=ls\n');
 });
 
@@ -415,7 +418,7 @@ test.runIf(process.getuid)('a log file that another user owns is an error, and i
   expect(closeSync).toHaveBeenCalledOnce();
 });
 
-// A file system as on Windows and macOS: it finds a file under any spelling, and lists it under the first.
+// A case-insensitive file system, as on Windows and macOS: it lists a file under the name with which it was created.
 function caseInsensitive(): LogFs {
   const actual = (path: fs.PathLike): string => {
     const [dir, name] = [dirname(String(path)), basename(String(path)).toLowerCase()];

@@ -1,4 +1,4 @@
-// The stream log: writers on many machines derive the same state through rotations, deletions and restarts.
+// The stream log: all writers derive the same state, despite rotations, deletions and restarts.
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { LogFormat } from '../../src/shared-log/log.ts';
@@ -67,7 +67,7 @@ withServer.each(SERVER_PROGRAMS)(
 );
 
 withServer(
-  'each record and each rotation, even a late one, renews the time to live of a log on a state server',
+  'each record and each rotation, even a late one, sets the time to live of a log on a state server',
   async () => {
     await using server = await RedisServer.start();
     const [killed, log] = [writer(stateServer(server)), writer(stateServer(server), { rotateAt: 2 })];
@@ -148,7 +148,7 @@ withServer(
   },
 );
 
-withServer("records have the state server's time, and each reply shows the offset of the server's clock", async () => {
+withServer("records have the state server's time, and a reply shows the offset of the server's clock", async () => {
   await using server = await RedisServer.start();
   const apply = vi.fn<LogFormat<undefined>['apply']>();
   const clock = new ManualClock(Date.now() - 3_600_000);
@@ -220,10 +220,10 @@ const reply = (is: string, ...entries: string[]): string =>
   array(bulk('1795262400000'), bulk(is), ':1\r\n', array(...entries));
 
 test.each([
-  reply('lost'),
-  reply('unknown'),
-  reply('known', array(bulk('1-1'), array(bulk('t'), bulk('1'), bulk('r'), bulk('another')))),
-])('a state server that keeps no data, and replies %j to every script, is unavailable immediately', async (bytes) => {
+  ['that the log is lost', reply('lost')],
+  ['without the record', reply('unknown')],
+  ['with another record', reply('known', array(bulk('1-1'), array(bulk('t'), bulk('1'), bulk('r'), bulk('another'))))],
+])('a state server that replies to each append %s is unavailable immediately', async (_how, bytes) => {
   const server = await scriptedRedis((_command, socket) => socket.write(bytes));
   const clock = new FakeClock();
   onTestFinished(() => server.close());
@@ -262,7 +262,7 @@ test.each<[string, object]>([
   ['valkeys://user:p%40ss@host/', { tls: true, username: 'user', password: 'p@ss' }],
   ['valkey://[::1]:7000', { host: '::1', port: 7000, tls: false }],
   ['redis://h/9999', { database: 9999 }],
-])('the state server address %s is parsed', (url, expected) => {
+])('the state server URL %s is parsed', (url, expected) => {
   expect(parsed(url)).toMatchObject(expected);
 });
 
@@ -276,19 +276,19 @@ test.each([
   ['redis://u:secret@h/0#a', /^X (?!.*secret)/],
   ['redis:///0', /^X has no host$/],
   ['redis://%zz:secret@h', /^X (?!.*secret)/],
-])('the state server address %s is rejected without showing a password', (url, message) => {
+])('the state server URL %s is rejected without showing a password', (url, message) => {
   expect(() => parsed(url)).toThrow(message);
 });
 
-test('a password with a slash in the address of a state server causes the hint to escape the slash', () => {
+test('if the password in a state server URL contains a slash, the hint says to escape it', () => {
   const hint = 'write the slash as %2F';
   expect(() => parsed('redis://u:6379/secret@h')).toThrow(expect.objectContaining({ hint }));
 });
 
 test.each([
-  ['two', 'two'],
-  ['', 'one'],
-  [undefined, 'one'],
-])('the password %j overrides the password in a state server address only if it is not empty', (password, used) => {
+  ['set', 'two', 'two'],
+  ['empty', 'one', ''],
+  ['not set', 'one', undefined],
+])('if the separate password is %s, the password "%s" is used with redis://u:one@h', (_how, used, password) => {
   expect(parseStateUrl('redis://u:one@h', password, { url: 'X', password: 'Y' }).password).toBe(used);
 });
