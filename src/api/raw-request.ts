@@ -4,7 +4,7 @@ import { PetstoreError } from '../errors.ts';
 import { isSafe } from '../http/retry.ts';
 import type { HttpHeaders, HttpRequest } from '../http/types.ts';
 import { escapeControls } from '../text/escape.ts';
-import { parseJson } from '../text/json.ts';
+import { tryParseJson } from '../text/json.ts';
 
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
@@ -33,11 +33,8 @@ export function rawRequest(
 export function jsonValue(body: string | Uint8Array): unknown {
   if (body.length === 0) return null;
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body);
-  try {
-    return parseJson(text);
-  } catch {
-    return text;
-  }
+  const value = tryParseJson(text);
+  return value === undefined ? text : value;
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { ErrorDetails, Hint } from '../errors.ts';
 import { PetstoreError, toPetstoreError } from '../errors.ts';
 import { escapeControls } from '../text/escape.ts';
-import { parseJson } from '../text/json.ts';
+import { tryParseJson } from '../text/json.ts';
 import { isSafe, statusTraits } from './retry.ts';
 import type { HttpRequest, TransportError } from './types.ts';
 
@@ -85,12 +85,3 @@ function interruptedError(request: HttpRequest, reason: unknown): PetstoreError 
 
 /** The hint after a response that another service seems to have sent. */
 export const CHECK_URL: Hint = { hint: 'check the base URL', reason: { is: 'wrong_service' } };
-
-/** The value of a body; undefined if it is not JSON. */
-export function tryParseJson(body: string | Uint8Array): unknown {
-  try {
-    return parseJson(typeof body === 'string' ? body : new TextDecoder().decode(body));
-  } catch {
-    return undefined;
-  }
-}

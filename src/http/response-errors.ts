@@ -3,8 +3,9 @@ import type { Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../text/escape.ts';
 import { formatChosenDuration, formatDuration, formatTime, formatWait } from '../text/format.ts';
+import { tryParseJson } from '../text/json.ts';
 import { retryAfterMs } from './rate-limit-headers.ts';
-import { CHECK_URL, nameToCreate, tryParseJson, unknownOutcomeError } from './request-errors.ts';
+import { CHECK_URL, nameToCreate, unknownOutcomeError } from './request-errors.ts';
 import { isSafe, statusTraits } from './retry.ts';
 import type { HttpRequest, HttpResponse, RequestLimits } from './types.ts';
 

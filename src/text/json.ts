@@ -36,6 +36,15 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
+/** The value of a text or of UTF-8 bytes; undefined if they are not JSON. */
+export function tryParseJson(json: string | Uint8Array): unknown {
+  try {
+    return parseJson(typeof json === 'string' ? json : new TextDecoder().decode(json));
+  } catch {
+    return undefined;
+  }
+}
+
 function exceedsDepth(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((part) => exceedsDepth(part, levels - 1));

@@ -5,6 +5,7 @@ import Conf from 'conf';
 import { PetstoreError, storageError } from '../../errors.ts';
 import { mkdirp } from '../../settings/paths.ts';
 import { escapeControls } from '../../text/escape.ts';
+import { tryParseJson } from '../../text/json.ts';
 import { writableHint } from '../hints.ts';
 import type { StoredProfile } from './store.ts';
 import { BUILT_IN_PROFILES, checkProfileName, DEFAULT_PROFILE, isProfileName } from './store.ts';
@@ -25,8 +26,9 @@ export function openConfStore(dir: string) {
   const path = join(dir, 'config.json');
   const serialize = (saved: SavedProfiles): string => JSON.stringify(saved, undefined, 2);
   const deserialize = (text: string): SavedProfiles => {
-    const saved = parseSavedProfiles(text);
-    if (saved) return saved;
+    // The parser's error would quote the text, which may contain a key.
+    const saved = tryParseJson(text);
+    if (isSavedProfiles(saved)) return saved;
     throw damagedFileError(path, 'is damaged');
   };
   // No `defaults`: conf would write them when it opens the file.
@@ -64,16 +66,6 @@ export function openConfStore(dir: string) {
     activate: (name: string): void => write({ active: checkProfileName(name) }),
   };
   return store;
-}
-
-/** @returns undefined if the text is damaged; the parser's error would quote the text, which may contain a key */
-function parseSavedProfiles(text: string): SavedProfiles | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isSavedProfiles(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function isSavedProfiles(value: unknown): value is SavedProfiles {
