@@ -93,15 +93,13 @@ export class Progress {
     }
     if (!this.#canSpin || this.#spinning) return;
     this.#spinning = new AbortController();
-    // A spinner that cannot be loaded is not an error.
+    // The sleep of a hidden spinner rejects, and a spinner that cannot be loaded is not an error.
     this.#spin(this.#spinning.signal).catch(() => undefined);
   }
 
   async #spin(hidden: AbortSignal): Promise<void> {
     const { clock, stderr, env } = this.#context;
-    const pause = (ms: number): Promise<void> => clock.sleep(ms, hidden).catch(() => undefined);
-    await pause(SPINNER_DELAY_MS);
-    if (hidden.aborted) return;
+    await clock.sleep(SPINNER_DELAY_MS, hidden);
     const { default: ora } = await import('ora');
     const spinner = ora({
       ...(stderr.raw && { stream: stderr.raw }),
@@ -117,7 +115,7 @@ export class Progress {
     // The response may have arrived while the code was loading.
     while (!hidden.aborted) {
       spinner.start(this.#text());
-      await pause(TICK_MS);
+      await clock.sleep(TICK_MS, hidden);
     }
   }
 
