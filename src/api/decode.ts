@@ -4,7 +4,7 @@ import { PetstoreError } from '../errors.ts';
 import { CHECK_URL } from '../http/request-errors.ts';
 import type { HttpResponse } from '../http/types.ts';
 import type { Category } from '../public-types.ts';
-import { parseJson } from '../text/json.ts';
+import { isJsonObject, parseJson } from '../text/json.ts';
 
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
@@ -46,7 +46,7 @@ function decodeJson(response: HttpResponse): unknown {
 
 // Keeps unknown fields.
 function decodeCategory(value: unknown, fault: (what: string) => PetstoreError): Category {
-  if (!isObject(value)) throw fault('is not an object');
+  if (!isJsonObject(value)) throw fault('is not an object');
   const { id, name, description } = value;
   if (!isInt64(id)) throw fault('has no integer id');
   if (typeof name !== 'string') throw fault('has no name');
@@ -61,10 +61,6 @@ function decodeCategory(value: unknown, fault: (what: string) => PetstoreError):
 // Give a hint only if the body is not JSON or the list is not an array: another server may have responded.
 function invalidResponseError({ status }: HttpResponse, problem: string, hint?: Hint): PetstoreError {
   return new PetstoreError('service', `invalid response: ${problem}`, { status, problem, ...hint });
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isInt64(value: unknown): boolean {

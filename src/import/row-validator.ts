@@ -6,6 +6,7 @@ import type { NewCategory } from '../public-types.ts';
 import { newCategoryProblem } from '../settings/check-options.ts';
 import { escapeControls } from '../text/escape.ts';
 import { formatCount, formatNumber, quoted } from '../text/format.ts';
+import { isJsonObject } from '../text/json.ts';
 
 /** `id` is accepted because `categories list` prints it, but it is never sent. */
 const KNOWN_FIELDS = new Set(['id', 'name', 'description']);
@@ -39,14 +40,14 @@ export class RowValidator {
   }
 
   add(value: unknown, line?: number): void {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    if (!isJsonObject(value)) {
       this.addInvalid('expected an object with "name"', line);
       return;
     }
     const { ignoreExtra } = this.#options;
     const extra = ignoreExtra ? undefined : Object.keys(value).find((field) => !KNOWN_FIELDS.has(field));
     const unknown = extra === undefined ? undefined : `unknown field ${quoted(extra)}`;
-    const { name, description } = value as Readonly<Record<string, unknown>>;
+    const { name, description } = value;
     const problem = newCategoryProblem(name, description);
     // The unknown field may be a misspelled `name`.
     if (problem) this.addInvalid(unknown && name === undefined ? `${problem}; ${unknown}` : problem, line);

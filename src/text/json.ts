@@ -36,6 +36,10 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
+export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** The value of a text or of UTF-8 bytes; undefined if they are not JSON. */
 export function tryParseJson(json: string | Uint8Array): unknown {
   try {

@@ -5,7 +5,7 @@ import Conf from 'conf';
 import { PetstoreError, storageError } from '../../errors.ts';
 import { mkdirp } from '../../settings/paths.ts';
 import { escapeControls } from '../../text/escape.ts';
-import { tryParseJson } from '../../text/json.ts';
+import { isJsonObject, tryParseJson } from '../../text/json.ts';
 import { writableHint } from '../hints.ts';
 import type { StoredProfile } from './store.ts';
 import { BUILT_IN_PROFILES, checkProfileName, DEFAULT_PROFILE, isProfileName } from './store.ts';
@@ -69,19 +69,15 @@ export function openConfStore(dir: string) {
 }
 
 function isSavedProfiles(value: unknown): value is SavedProfiles {
-  if (!isObject(value)) return false;
+  if (!isJsonObject(value)) return false;
   const { active = DEFAULT_PROFILE, profiles = {} } = value;
-  if (typeof active !== 'string' || !isProfileName(active) || !isObject(profiles)) return false;
+  if (typeof active !== 'string' || !isProfileName(active) || !isJsonObject(profiles)) return false;
   return Object.entries(profiles).every(([name, profile]) => isProfileName(name) && isStoredProfile(profile));
 }
 
 function isStoredProfile(value: unknown): boolean {
   const isText = (field: unknown): boolean => ['string', 'undefined'].includes(typeof field);
-  return isObject(value) && [value['url'], value['key'], value['keyCommand'], value['origin']].every(isText);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(value) && [value['url'], value['key'], value['keyCommand'], value['origin']].every(isText);
 }
 
 /**
