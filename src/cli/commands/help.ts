@@ -58,25 +58,24 @@ async function print(program: Program, json: object, text: (layout: Layout) => r
 type Item = readonly [heading: string, term: string, description: string];
 
 function blocksOf(command: Command, layout: Layout): readonly string[] {
-  const help = command.createHelp();
-  const { notes, output, examples } = sectionsOf(command);
-  const aliases = command.aliases();
-  const args = help.visibleArguments(command).map((one): Item => ['Arguments:', one.name(), describe(one)]);
+  const { usage, description, aliases, notes, output, examples, exitCodes, ...facts } = describeCommand(command);
+  const args = facts.arguments.map((one): Item => ['Arguments:', one.name, one.description]);
   const headingOf = (one: Command): string => one.helpGroup() || 'Commands:';
   const commands = subcommandsOf(command).map((one): Item => [headingOf(one), one.name(), one.description()]);
-  const options = help
+  const options = command
+    .createHelp()
     .visibleOptions(command)
     .filter((one) => !command.parent || !isGlobal(one))
     .map((one): Item => [one.helpGroupHeading ?? 'Options:', one.flags, describe(one)]);
   const termWidth = longestTerm([...args, ...commands, ...options]);
   const example = layout.examples(examples);
-  const codes = exitCodesOf(command).join(', ');
+  const codes = exitCodes.join(', ');
   const globalFlags = rootOf(command)
     .options.filter(isGlobal)
     .flatMap(({ long }) => long ?? []);
   return [
-    layout.paragraph(`${commandPath(command)} ${command.usage()}`, 'Usage:'),
-    layout.paragraph(capitalize(command.description())),
+    layout.paragraph(usage, 'Usage:'),
+    layout.paragraph(capitalize(description)),
     ...(aliases.length > 0 ? [`${layout.title('Alias:')} ${aliases.join(', ')}`] : []),
     ...layout.lists([...args, ...commands], termWidth),
     // The first screen of `petstore --help` shows the commands and the examples.
@@ -159,10 +158,10 @@ function describe({ description, argChoices, defaultValue, defaultValueDescripti
 /** The reference of all commands below the given one, with global options, environment variables and exit codes. */
 export function describeCommands(command: Command) {
   const root = rootOf(command);
-  const { notes, examples } = sectionsOf(root);
+  const { description, notes, examples } = describeCommand(root);
   return {
     version: root.context.version,
-    description: root.description(),
+    description,
     notes,
     examples,
     commands: leavesOf(command).map(describeCommand),
@@ -178,6 +177,7 @@ function leavesOf(command: Command): readonly Command[] {
 
 function describeCommand(command: Command) {
   const path = commandPath(command);
+  const { notes, output, examples, exitCodes = [] } = (command as PetstoreCommand).helpSections;
   return {
     /** Without the program's name: `categories list`. */
     path: path.replace(/^petstore ?/, ''),
@@ -186,8 +186,10 @@ function describeCommand(command: Command) {
     usage: `${path} ${command.usage()}`,
     arguments: command.registeredArguments.map((one) => ({ name: one.name(), description: describe(one) })),
     options: command.options.filter((one) => !one.hidden && !isGlobal(one)).map(describeOption),
-    ...sectionsOf(command),
-    exitCodes: exitCodesOf(command),
+    notes: unwrapped(notes),
+    output: unwrapped(output),
+    examples,
+    exitCodes: exitCodes.map((kind) => EXIT_CODES[kind].code),
   };
 }
 
@@ -199,17 +201,7 @@ function isGlobal({ flags }: Option): boolean {
   return GLOBAL_OPTIONS.some((one) => one.flags === flags);
 }
 
-function sectionsOf(command: Command) {
-  const { notes, output, examples } = (command as PetstoreCommand).helpSections;
-  return { notes: unwrapped(notes), output: unwrapped(output), examples };
-}
-
 // Joins the lines of a paragraph; an indented line is kept.
 function unwrapped(text = ''): string {
   return text.replace(/(\S)\n(?=\S)/g, '$1 ');
-}
-
-function exitCodesOf(command: Command): readonly number[] {
-  const { exitCodes = [] } = (command as PetstoreCommand).helpSections;
-  return exitCodes.map((kind) => EXIT_CODES[kind].code);
 }
