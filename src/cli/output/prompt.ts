@@ -51,10 +51,7 @@ export function createQuestion<T>(io: PromptIO, { message, hidden = false, parse
 
 /** Asks a question whose default answer is no; throws as a question does. */
 export async function askYesNo(io: PromptIO, message: string): Promise<boolean> {
-  const answer = (await ask(io, `${message} [y/N] `, false)).trim();
-  if (/^y(?:es)?$/i.test(answer)) return true;
-  if (!/^(?:no?)?$/i.test(answer)) await io.stderr.write('Canceled\n');
-  return false;
+  return /^\s*y(?:es)?\s*$/i.test(await ask(io, `${message} [y/N] `, false));
 }
 
 /** Reads one line; a hidden one is not shown as it is typed. */

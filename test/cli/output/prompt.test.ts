@@ -63,17 +63,17 @@ test('after three invalid answers, a prompt throws the last error', async () => 
 });
 
 test.each([
-  ['y\r', true, ''],
-  ['YES\r', true, ''],
-  ['\r', false, ''],
-  ['no\r', false, ''],
-  ['yo\r', false, 'Canceled\n'],
-])('a yes-or-no prompt resolves the input %j to %s and then prints %j', async (typed, expected, added) => {
+  ['y\r', true],
+  [' YES \r', true],
+  ['\r', false],
+  ['no\r', false],
+  ['yo\r', false],
+])('a yes-or-no prompt resolves the input %j to %s and prints nothing else', async (typed, expected) => {
   const { io, type, shown } = fakeTerminal();
   const answer = askYesNo(io, 'really?');
   await type(typed);
   expect(await answer).toBe(expected);
-  expect(shown().split('\r\n').at(-1)).toBe(added);
+  expect(shown().split('\r\n').at(-1)).toBe('');
 });
 
 test('Ctrl-D interrupts a prompt and ends its line', async () => {
