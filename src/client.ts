@@ -19,7 +19,6 @@ import type {
   NewCategory,
   RequestOptions,
 } from './public-types.ts';
-import { sharedMemory } from './rate-limit/machine-ledger.ts';
 import type { Quota } from './rate-limit/quota.ts';
 import { Service } from './service.ts';
 import {
@@ -98,7 +97,6 @@ export function createClient(options: ClientOptions): Client {
     ...{ baseUrl, key, env: process.env, version: VERSION, clock: systemClock, signal: new AbortController().signal },
     limits,
     stateDir: dir,
-    openMemory: () => sharedMemory({ baseUrl, key }),
     stateServer: connection ? { connection, clock: systemClock, onOutage: warn } : undefined,
     onWarning: warn,
     onWait: (wait) => wait && onWait({ until: wait.until, reason: wait.reason }),

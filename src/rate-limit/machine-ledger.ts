@@ -17,10 +17,8 @@ export interface MachineOptions extends Omit<LedgerOptions, 'places'> {
   /** The base URL, or the path of the sandbox's data; together with the key, it identifies the ledger. */
   readonly baseUrl: string;
   readonly key: string;
-  /** Undefined if there is no home directory; null keeps the ledger in memory. */
+  /** Undefined if there is no home directory; null keeps the ledger in memory, where all ledgers of the key share it. */
   readonly stateDir: string | undefined | null;
-  /** Opens the log in memory if `stateDir` is null, such as a log that several ledgers share; by default, a log of its own. */
-  readonly openMemory?: (() => Log<KeyState>) | undefined;
   readonly fs?: LogFs;
 }
 
@@ -35,17 +33,20 @@ export function openMachineLedger(options: MachineOptions): Ledger {
 
 /** The places of a ledger on this machine, in order. */
 export function machinePlaces(options: MachineOptions): readonly LedgerPlace[] {
-  const { stateDir, openMemory = () => new MemoryLog(ledgerFormat) } = options;
-  if (stateDir === null) return [memoryPlace(openMemory)];
-  const directory = stateDir ? join(stateDir, 'quota', ledgerName(options)) : undefined;
+  const { stateDir, fs, clock } = options;
+  if (stateDir === null) return [memoryPlace(() => sharedMemory(options))];
   let file: FileLog<KeyState> | undefined;
   const filePlace: LedgerPlace = {
     mayRecover: false,
     shared: true,
     stateServer: null,
     open() {
-      if (directory === undefined) throw new PetstoreError('storage', 'cannot determine the home directory');
-      file = openFile(directory, options);
+      if (!stateDir) throw new PetstoreError('storage', 'cannot determine the home directory');
+      const dir = join(stateDir, 'quota', ledgerName(options));
+      // Removes old ledgers: a key that rotates leaves one for each token.
+      mkdirAndPrune(dir);
+      const name = `ledger-${LEDGER_VERSION}`;
+      file = new FileLog(ledgerFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES, fs, clock });
       return file;
     },
     warningOf(error) {
@@ -58,13 +59,6 @@ export function machinePlaces(options: MachineOptions): readonly LedgerPlace[] {
   return [filePlace, memoryPlace(() => new MemoryLog(ledgerFormat, file && ledgerFormat.snapshot(file.cached())))];
 }
 
-function openFile(dir: string, { fs, clock }: MachineOptions): FileLog<KeyState> {
-  // Removes old ledgers: a key that rotates leaves one for each token.
-  mkdirAndPrune(dir);
-  const name = `ledger-${LEDGER_VERSION}`;
-  return new FileLog(ledgerFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES, fs, clock });
-}
-
 function memoryPlace(open: () => Log<KeyState>): LedgerPlace {
   const warningOf = (error: unknown): never => {
     throw error;
@@ -75,8 +69,8 @@ function memoryPlace(open: () => Log<KeyState>): LedgerPlace {
 const sharedMemories = new Map<string, { readonly log: MemoryLog<KeyState>; users: number }>();
 
 /** Opens the log in memory that all ledgers of a key in this process share until the last of them is closed. */
-export function sharedMemory(of: Pick<MachineOptions, 'baseUrl' | 'key'>): Log<KeyState> {
-  const name = ledgerName(of);
+function sharedMemory(options: MachineOptions): Log<KeyState> {
+  const name = ledgerName(options);
   const close = (): void => void (--shared.users === 0 && sharedMemories.delete(name));
   const shared = sharedMemories.get(name) ?? { log: new MemoryLog<KeyState>(ledgerFormat, [], close), users: 0 };
   shared.users++;
