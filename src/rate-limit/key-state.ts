@@ -1,6 +1,5 @@
 // The records of a ledger, and the state to which they reduce: the rate limit of one API key, as its processes have learned it.
 // Both are plain JSON.
-import type { ProcessRef } from '../shared-log/process-liveness.ts';
 
 /** The source of a block's end: a header of the refusal, or the backoff. */
 export type BlockReason = 'retry_after' | 'reset' | 'backoff';
@@ -20,7 +19,7 @@ export interface RateLimitReading {
 
 /** An event that a process appends; the log adds the time. */
 export type LedgerEvent =
-  | { readonly kind: 'ticket'; readonly id: string; readonly holder: ProcessRef; readonly leaseMs: number }
+  | { readonly kind: 'ticket'; readonly id: string; readonly leaseMs: number }
   | {
       readonly kind: 'response';
       readonly id: string;
@@ -46,7 +45,6 @@ export interface Ticket {
   readonly overdueAt: number;
   /** Until then, the response to this request may arrive. */
   readonly expires: number;
-  readonly holder: ProcessRef;
   /** Whether it was sent alone, to learn the remaining quota. */
   readonly probe: boolean;
 }

@@ -3,8 +3,6 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Place, RecordAt } from '../shared-log/failover-log.ts';
 import { FailoverLog } from '../shared-log/failover-log.ts';
-import type { ProcessRef } from '../shared-log/process-liveness.ts';
-import { currentProcess, livenessOf } from '../shared-log/process-liveness.ts';
 import type { Admission, Denial } from './admission.ts';
 import { admit, isStillGranted, PENDING } from './admission.ts';
 import type { KeyState, LedgerEvent, RateLimitReading } from './key-state.ts';
@@ -25,15 +23,12 @@ export interface LedgerOptions {
   readonly clock: Clock;
   /** Called once for each place that fails. */
   readonly onWarning?: ((text: string) => void) | undefined;
-  /** Injected in tests. */
-  readonly liveness?: { readonly self: ProcessRef; readonly livenessOf: typeof livenessOf };
 }
 
 /** All times in arguments and results are by this machine's clock. */
 export class Ledger {
   readonly #options: LedgerOptions;
   readonly #log: FailoverLog<KeyState, LedgerPlace>;
-  readonly #liveness: NonNullable<LedgerOptions['liveness']>;
   /** Events whose records are on their way to a server. */
   readonly #unwritten = new Map<Promise<void>, LedgerEvent>();
   /** The prefix of this ledger's ticket ids, which a number completes. */
@@ -42,9 +37,8 @@ export class Ledger {
   #isClosing = false;
 
   constructor(options: LedgerOptions) {
-    const { places, clock, onWarning, liveness } = options;
+    const { places, clock, onWarning } = options;
     this.#options = options;
-    this.#liveness = liveness ?? { self: currentProcess(), livenessOf };
     this.#log = new FailoverLog({
       places,
       clock,
@@ -69,14 +63,12 @@ export class Ledger {
       admission = this.#admit();
     }
     // A denied request leaves no record, so the log does not grow while processes wait.
-    if (admission.granted) {
-      const id = `${this.#idPrefix}${(this.#ids++).toString(36)}`;
-      const leaseMs = timeoutMs + RULES.leaseMarginMs;
-      await this.#log.append(recordOf({ kind: 'ticket', id, holder: this.#liveness.self, leaseMs }));
-      // The ticket is missing if the record of another process came first.
-      if (ticketOf(this.#state, id)) return { granted: true, ticket: id };
-    }
-    this.#closeDeadTickets();
+    if (!admission.granted) return admission;
+    const id = `${this.#idPrefix}${(this.#ids++).toString(36)}`;
+    const leaseMs = timeoutMs + RULES.leaseMarginMs;
+    await this.#log.append(recordOf({ kind: 'ticket', id, leaseMs }));
+    if (ticketOf(this.#state, id)) return { granted: true, ticket: id };
+    // The record of another process came first.
     admission = this.#admit();
     return admission.granted ? PENDING : admission;
   }
@@ -169,13 +161,6 @@ export class Ledger {
     if (!block || waitMs <= Math.max(0, knownMs)) return;
     const reading = { status: 429, refused: true, waitMs, waitFrom: block.reason };
     this.#record({ kind: 'response', id: '', reading, jitterDraw: 0 });
-  }
-
-  // Otherwise, other processes would wait 5 s for the tickets; whether a process on another host is dead is unknown.
-  #closeDeadTickets(): void {
-    const isOnServer = this.#log.place.stateServer !== null;
-    for (const { id, holder } of this.#state.tickets)
-      if (this.#liveness.livenessOf(holder, isOnServer) === 'dead') this.release(id, 'lost');
   }
 }
 

@@ -11,9 +11,6 @@ import type { LedgerPlace } from '../../src/rate-limit/ledger.ts';
 import { Ledger } from '../../src/rate-limit/ledger.ts';
 import type { MachineOptions } from '../../src/rate-limit/machine-ledger.ts';
 import { ledgerName, openMachineLedger } from '../../src/rate-limit/machine-ledger.ts';
-import { ledgerFormat } from '../../src/rate-limit/policy.ts';
-import { MemoryLog } from '../../src/shared-log/log.ts';
-import { observeProcesses } from '../../src/shared-log/process-liveness.ts';
 import type { LogFs } from '../../src/shared-log/segments.ts';
 import { hasModes } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
@@ -185,35 +182,6 @@ test('300 tickets without a response expire 2 s after the timeout of their reque
   for (let i = 0; i < 300; i++) await machine.see(ledger, { limit: 5000, remaining: 3990 });
   expect(machine.files.length).toBeLessThanOrEqual(2);
   expect(Math.max(...machine.files.map((file) => fs.statSync(file).size))).toBeLessThan(64 * 1024);
-});
-
-test('a waiting process closes the tickets of processes that are certainly dead, and counts their requests', async () => {
-  const machine = new Machine();
-  const seeing = (liveness: 'dead' | 'unknown') =>
-    machine.open({ liveness: { self: { pid: 4711, start: '5', host: 'here' }, livenessOf: () => liveness } });
-  const [elsewhere, here] = [seeing('unknown'), seeing('dead')];
-  await machine.see(elsewhere, { remaining: 1 });
-  await take(elsewhere);
-  for (let times = 0; times < 2; times++) expect(await elsewhere.acquire(30_000)).toMatchObject(PENDING);
-  expect(await here.acquire(30_000)).toMatchObject({ granted: false, reason: 'window' });
-});
-
-test.each([
-  ['stays open on a state server', 'server', 1],
-  ['is closed in a file', null, 0],
-])('without a boot id, the ticket of a process that seems to be dead %s', async (_how, stateServer, inFlight) => {
-  const none = (): never => {
-    throw new Error('ENOENT');
-  };
-  const { self, livenessOf } = observeProcesses({ readFileSync: none, readlinkSync: none });
-  const log = new MemoryLog(ledgerFormat);
-  const place: LedgerPlace = { mayRecover: true, shared: true, stateServer, open: () => log, warningOf: String };
-  const open = (pid: number): Ledger =>
-    new Ledger({ places: [place], clock: new FakeClock(START), liveness: { self: { ...self, pid }, livenessOf } });
-  await take(open(2 ** 22 + 1));
-  const ledger = open(self.pid);
-  expect(await ledger.acquire(30_000)).toMatchObject(PENDING);
-  expect(ledger.quota().inFlight).toBe(inFlight);
 });
 
 test('a block that a state server loses while its record is on its way is written again', () => {

@@ -28,7 +28,7 @@ export const refused = (more: Partial<RateLimitReading> = {}): RateLimitReading 
 
 /** Reduces a ticket and returns whether it is granted. */
 export function ticket(state: KeyState, at: number, id: string): boolean {
-  reduce(state, { kind: 'ticket', at, id, holder: { pid: 1, start: '1', host: 'h' }, leaseMs: LEASE });
+  reduce(state, { kind: 'ticket', at, id, leaseMs: LEASE });
   return ticketOf(state, id) !== undefined;
 }
 

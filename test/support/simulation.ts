@@ -32,12 +32,8 @@ export interface Simulation extends LimiterOptions {
   readonly maxWaitMs?: number;
   /** The share of responses that are lost, 0 to 1; the requests are then reads and are retried. */
   readonly lose?: number;
-  /** The number of machines: they share one state directory, and the processes are divided among them. */
-  readonly machines?: number;
-  /** Once it returns true for a request that is about to be sent, its process and the next one fail. */
+  /** Once it returns true for a request that is about to be sent, its process and the next one fail, as by SIGKILL or SIGSTOP. */
   readonly failsAt?: (request: number, last: Verdict | undefined) => boolean;
-  /** The process of the two that is killed (default: the next one); the other one is stopped, as by SIGSTOP. */
-  readonly killed?: 'sender' | 'next';
 }
 
 /** Runs the processes; `makespan` is the virtual time from the first request to the last response, in milliseconds. */
@@ -50,22 +46,21 @@ export async function simulate(options: Simulation) {
   const counts = { sent: 0, refused: 0, insideWait: 0, insideLate: 0, answered: 0 };
   const failures: unknown[] = [];
   const [fastest, slowest] = options.latencyMs ?? [10, 10];
-  const failed = new Map<number, 'killed' | 'stopped'>();
+  const failed = new Set<number>();
   const lives = Array.from({ length: options.processes }, () => new AbortController());
   const never = new Promise<never>(() => undefined);
   let last: Verdict | undefined;
   const fail = (sender: number): void => {
-    const next = (sender + 1) % options.processes;
-    failed.set(sender, options.killed === 'sender' ? 'killed' : 'stopped');
-    failed.set(next, options.killed === 'sender' ? 'stopped' : 'killed');
-    for (const index of failed.keys()) lives[index]?.abort();
+    for (const index of [sender, (sender + 1) % options.processes]) {
+      failed.add(index);
+      lives[index]?.abort();
+    }
   };
   // The clock of a process that has failed does not wake it.
   const clockOf = (index: number): Clock => ({
     ...clock,
     sleep: (ms, signal) => clock.sleep(ms, signal).then(() => (failed.has(index) ? never : undefined)),
   });
-  const machineOf = (index: number): string => `machine ${index % (options.machines ?? 1)}`;
   const transportOf = (index: number): Transport => ({
     close: async () => undefined,
     async send(_request, how) {
@@ -94,15 +89,11 @@ export async function simulate(options: Simulation) {
   const limits = { maxWaitMs: options.maxWaitMs ?? 86_400_000, ...retries };
   const startClient = (index: number): HttpClient => {
     const clock = clockOf(index);
-    const self = { pid: 1000 + index, start: '1', host: machineOf(index) };
-    const livenessOf = ({ pid, host }: typeof self) =>
-      host === self.host && failed.get(pid - 1000) === 'killed' ? 'dead' : 'unknown';
     const ledger = openMachineLedger({
       stateDir: dir,
       baseUrl: 'test',
       key: 'key',
       clock,
-      liveness: { self, livenessOf },
     });
     const { signal } = new AbortController();
     return new HttpClient({ transport: transportOf(index), ledger, clock, signal, limits });
