@@ -9,7 +9,7 @@ import { checkListener, checkWholeNumber } from '../settings/check-options.ts';
 import { mkdirAndPrune, RETENTION_MS } from '../settings/paths.ts';
 import { FileLog } from '../shared-log/file-log.ts';
 import { MemoryLog } from '../shared-log/log.ts';
-import { currentProcess, livenessOf } from '../shared-log/process-liveness.ts';
+import { observeProcesses } from '../shared-log/process-liveness.ts';
 import type { StateServer } from '../shared-log/state-server.ts';
 import { importError } from './import-error.ts';
 import type { Pause } from './list.ts';
@@ -126,7 +126,8 @@ const locksInMemory = new Map<string, MemoryLog<LockState>>();
  * @throws PetstoreError `storage`; the lock's methods also throw `storage`, or `usage` if a server rejects the first script
  */
 export async function openLock(identity: string, place: LockPlace, clock: Clock): Promise<Lock> {
-  const own = { process: currentProcess(), livenessOf, isOnServer: false, toError: (error: unknown) => error };
+  const { self, livenessOf } = observeProcesses();
+  const own = { process: self, livenessOf, isOnServer: false, toError: (error: unknown) => error };
   if (place === null) {
     const log = locksInMemory.get(identity) ?? new MemoryLog(lockFormat);
     locksInMemory.set(identity, log);

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import type { Log } from '../shared-log/log.ts';
-import type { livenessOf, ProcessRef } from '../shared-log/process-liveness.ts';
+import type { Liveness, ProcessRef } from '../shared-log/process-liveness.ts';
 import type { Pause } from './list.ts';
 import type { LockRecord, LockState } from './lock-format.ts';
 import { revisionOf } from './lock-format.ts';
@@ -33,7 +33,7 @@ export interface LockOptions {
 
 export interface LockContext {
   readonly process: ProcessRef;
-  readonly livenessOf: typeof livenessOf;
+  readonly livenessOf: (ref: ProcessRef, isOnServer: boolean) => Liveness;
   /** Whether the log is on a server, which may lose records while runs continue. */
   readonly isOnServer: boolean;
   /** Converts the errors of the log to PetstoreError `storage`, or `usage` if a server rejects the first script. */

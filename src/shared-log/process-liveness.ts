@@ -14,26 +14,12 @@ export interface ProcessRef {
 export type Liveness = 'alive' | 'dead' | 'unknown';
 
 const NONE = '-';
-let observer: ReturnType<typeof observeProcesses> | undefined;
 
-export const currentProcess = (): ProcessRef => ownObserver().self;
-
-/**
- * Returns whether a process is running; `unknown` if it ran on another host, or its pid may have been reused.
- * @param isOnServer whether its record is on a server: on macOS and Windows, which report no boot id, it is then `unknown`,
- *   because another machine may have the same host name
- */
-export function livenessOf(ref: ProcessRef, isOnServer: boolean): Liveness {
-  return ownObserver().livenessOf(ref, isOnServer);
-}
-
-function ownObserver() {
-  observer ??= observeProcesses(nodeFs);
-  return observer;
-}
-
-/** Reads unchanging facts once, since a ledger asks for every ticket. */
-export function observeProcesses({ readFileSync, readlinkSync }: Pick<typeof nodeFs, 'readFileSync' | 'readlinkSync'>) {
+/** Identifies this process, and tells whether others are running. */
+export function observeProcesses({
+  readFileSync,
+  readlinkSync,
+}: Pick<typeof nodeFs, 'readFileSync' | 'readlinkSync'> = nodeFs) {
   // Field 22 of /proc/PID/stat (proc(5)); field 2, the command, may contain spaces and parentheses. A zombie has ended.
   const startOf = (pid: number | 'thread-self'): string | undefined => {
     const stat = tryRead(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
@@ -49,6 +35,11 @@ export function observeProcesses({ readFileSync, readlinkSync }: Pick<typeof nod
   const pid = seesOwnNamespace ? Number(thread) : process.pid;
   const self: ProcessRef = { pid, start: startOf('thread-self') ?? '', host };
 
+  /**
+   * Returns whether a process is running; `unknown` if it ran on another host, or its pid may have been reused.
+   * @param isOnServer whether its record is on a server: on macOS and Windows, which report no boot id, it is then `unknown`,
+   *   because another machine may have the same host name
+   */
   const livenessOf = (ref: ProcessRef, isOnServer: boolean): Liveness => {
     if (ref.host !== host || (isOnServer && boot === NONE)) return 'unknown';
     if (ref.start !== '' && seesOwnNamespace) {

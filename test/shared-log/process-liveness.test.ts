@@ -5,21 +5,22 @@ import * as fs from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import type { ProcessRef } from '../../src/shared-log/process-liveness.ts';
-import { currentProcess, livenessOf, observeProcesses } from '../../src/shared-log/process-liveness.ts';
+import { observeProcesses } from '../../src/shared-log/process-liveness.ts';
 import { compile } from '../support/compile.ts';
 
+const { self, livenessOf } = observeProcesses();
 const canUnshare = process.platform === 'linux' && process.getuid?.() === 0;
 
 test('a process is dead if its pid is unused or belongs to a process that started at another time', () => {
-  expect(livenessOf(currentProcess(), false)).not.toBe('dead');
-  if (currentProcess().start !== '') expect(livenessOf({ ...currentProcess(), start: '1' }, false)).toBe('dead');
-  expect(livenessOf({ ...currentProcess(), start: '', pid: 2 ** 22 + 1 }, false)).toBe('dead');
+  expect(livenessOf(self, false)).not.toBe('dead');
+  if (self.start !== '') expect(livenessOf({ ...self, start: '1' }, false)).toBe('dead');
+  expect(livenessOf({ ...self, start: '', pid: 2 ** 22 + 1 }, false)).toBe('dead');
 });
 
 test('the liveness of a process on another host, or of another boot or pid namespace, is unknown', () => {
-  const [host, namespace, boot] = currentProcess().host.split(' ');
+  const [host, namespace, boot] = self.host.split(' ');
   for (const other of [`elsewhere ${namespace} ${boot}`, `${host} pid:[1] ${boot}`, `${host} ${namespace} later`]) {
-    expect(livenessOf({ ...currentProcess(), host: other }, false)).toBe('unknown');
+    expect(livenessOf({ ...self, host: other }, false)).toBe('unknown');
   }
 });
 
@@ -74,8 +75,7 @@ test('without a boot id, a process in the log of a state server has unknown live
 test.runIf(canUnshare)('a process in a pid namespace does not use the pids of an outer /proc', () => {
   const module = JSON.stringify(compile('src/shared-log/process-liveness.ts'));
   const script = `
-    const { currentProcess, livenessOf } = await import(${module});
-    const self = currentProcess();
+    const { self, livenessOf } = (await import(${module})).observeProcesses();
     // The outer /proc shows another process with pid 1, which says nothing about this one.
     console.log(JSON.stringify([self.pid, livenessOf(self, false), livenessOf({ ...self, pid: 4000000 }, false)]));`;
   const args = ['--pid', '--fork', process.execPath, '--input-type=module', '-e', script];
@@ -89,7 +89,7 @@ test.runIf(process.platform === 'linux')('a zombie process counts as dead', asyn
   const pid = Number(line.toString());
   const stat = (): string[] => fs.readFileSync(`/proc/${pid}/stat`, 'latin1').split(' ');
   while (stat()[2] !== 'Z') await new Promise((resolve) => setTimeout(resolve, 10));
-  expect(livenessOf({ ...currentProcess(), pid, start: stat()[21] ?? '' }, false)).toBe('dead');
+  expect(livenessOf({ ...self, pid, start: stat()[21] ?? '' }, false)).toBe('dead');
   parent.kill();
 });
 
@@ -99,13 +99,13 @@ test.runIf(process.platform === 'linux')(
     const script = `
     const { parentPort } = require('node:worker_threads');
     import(${JSON.stringify(compile('src/shared-log/process-liveness.ts'))})
-      .then(({ currentProcess }) => parentPort.postMessage(currentProcess()));
+      .then(({ observeProcesses }) => parentPort.postMessage(observeProcesses().self));
     setInterval(() => undefined, 1000);`;
     const worker = new Worker(script, { eval: true });
-    const [self] = (await once(worker, 'message')) as [ProcessRef];
-    expect(livenessOf(self, false)).toBe('alive');
+    const [thread] = (await once(worker, 'message')) as [ProcessRef];
+    expect(livenessOf(thread, false)).toBe('alive');
     await worker.terminate();
-    expect(livenessOf(self, false)).toBe('dead');
-    expect(livenessOf(currentProcess(), false)).toBe('alive');
+    expect(livenessOf(thread, false)).toBe('dead');
+    expect(livenessOf(self, false)).toBe('alive');
   },
 );

@@ -4,13 +4,12 @@ import { callingProcess, surroundings } from './world.ts';
 
 export type { ProcessRef };
 
-export function currentProcess(): ProcessRef {
-  const { pid, host } = callingProcess();
-  return { pid, start: '1', host };
-}
-
 // Hosts of the world have different names, so a server makes no difference.
-export function livenessOf({ pid, host }: ProcessRef): 'alive' | 'dead' | 'unknown' {
-  if (host !== callingProcess().host) return 'unknown';
-  return surroundings().processes.some((one) => one.pid === pid && !one.dead) ? 'alive' : 'dead';
+export function observeProcesses() {
+  const own = callingProcess();
+  const livenessOf = ({ pid, host }: ProcessRef): 'alive' | 'dead' | 'unknown' => {
+    if (host !== own.host) return 'unknown';
+    return surroundings().processes.some((one) => one.pid === pid && !one.dead) ? 'alive' : 'dead';
+  };
+  return { self: { pid: own.pid, start: '1', host: own.host }, livenessOf };
 }
