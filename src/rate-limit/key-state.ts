@@ -17,7 +17,7 @@ export interface RateLimitReading {
   readonly waitFrom: BlockReason;
 }
 
-/** An event that a process appends; the log adds the time. */
+/** An event that a process appends. */
 export type LedgerEvent =
   | { readonly kind: 'ticket'; readonly id: string; readonly leaseMs: number }
   | {
@@ -32,9 +32,7 @@ export type LedgerEvent =
   | { readonly kind: 'clock' }
   | { readonly kind: 'forget' };
 
-/** `at`: epoch milliseconds by the log's clock. */
-export type LedgerRecord = LedgerEvent & { readonly at: number };
-export type RecordOf<Kind> = Extract<LedgerRecord, { kind: Kind }>;
+export type EventOf<Kind> = Extract<LedgerEvent, { kind: Kind }>;
 
 export interface Ticket {
   readonly id: string;

@@ -1,13 +1,13 @@
 // The ledger of one key (docs/rate-limits.md): grants tickets and records responses in a log that all its processes share.
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../clock.ts';
-import type { Place, RecordAt } from '../shared-log/failover-log.ts';
+import type { Place } from '../shared-log/failover-log.ts';
 import { FailoverLog } from '../shared-log/failover-log.ts';
 import type { Admission, Denial } from './admission.ts';
 import { admit, isStillGranted, PENDING } from './admission.ts';
 import type { KeyState, LedgerEvent, RateLimitReading } from './key-state.ts';
 import { activeBlock, ticketOf } from './key-state.ts';
-import { isAhead, reduce } from './policy.ts';
+import { isAhead, recordOf, reduce } from './policy.ts';
 import type { Quota } from './quota.ts';
 import { quotaOf } from './quota.ts';
 import { RULES } from './rules.ts';
@@ -126,7 +126,7 @@ export class Ledger {
   #withUnwritten(state: KeyState): KeyState {
     if (this.#unwritten.size === 0) return state;
     const copy = { ...state };
-    for (const event of this.#unwritten.values()) reduce(copy, { ...event, at: this.#log.now });
+    for (const event of this.#unwritten.values()) reduce(copy, event, this.#log.now);
     return copy;
   }
 
@@ -162,8 +162,4 @@ export class Ledger {
     const reading = { status: 429, refused: true, waitMs, waitFrom: block.reason };
     this.#record({ kind: 'response', id: '', reading, jitterDraw: 0 });
   }
-}
-
-function recordOf(event: LedgerEvent): RecordAt {
-  return (at) => JSON.stringify({ ...event, at });
 }

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { admit } from '../../src/rate-limit/admission.ts';
-import type { KeyState, LedgerEvent, LedgerRecord, RateLimitReading } from '../../src/rate-limit/key-state.ts';
+import type { KeyState, LedgerEvent, RateLimitReading } from '../../src/rate-limit/key-state.ts';
 import { initialState } from '../../src/rate-limit/key-state.ts';
-import { ledgerFormat } from '../../src/rate-limit/policy.ts';
+import { ledgerFormat, recordOf } from '../../src/rate-limit/policy.ts';
 import { LEDGER_VERSION, RULES } from '../../src/rate-limit/rules.ts';
 import { LEASE, play, refused, START } from '../support/records.ts';
 
@@ -37,7 +37,7 @@ const lines = fc
     let at = START;
     return steps.map(([one, ms]) => {
       at += ms;
-      return JSON.stringify({ ...one, at } satisfies LedgerRecord);
+      return recordOf(one)(at);
     });
   });
 
@@ -68,13 +68,13 @@ test('all processes derive the same state, whether they read from the start or f
 
 test("the state server's time replaces the time in a record from the server", () => {
   const state = play('0 take t1');
-  const line = JSON.stringify({ kind: 'response', at: 0, id: 't1', reading: refused(), jitterDraw: 0 });
+  const line = recordOf({ kind: 'response', id: 't1', reading: refused(), jitterDraw: 0 })(0);
   ledgerFormat.apply(state, line, START + 4000);
   expect(state.block?.until).toBe(START + 9000);
 });
 
 // Two versions of the program with different rules would disagree about one ledger.
-const RULES_OF_VERSION: Readonly<Record<number, string>> = { 14: '864e522cf57edee1' };
+const RULES_OF_VERSION: Readonly<Record<number, string>> = { 15: '864e522cf57edee1' };
 
 test("the rules change only together with the version in the ledger's file name", () => {
   const hash = createHash('sha256').update(JSON.stringify(RULES)).digest('hex').slice(0, 16);

@@ -202,8 +202,8 @@ test('a block that a state server loses while its record is on its way is writte
   ledger.observe('a', refused());
   lose(play('0 take a, 0 429 a'), START);
   expect(records.map((record) => JSON.parse(record))).toMatchObject([
-    { id: 'a' },
-    { id: '', reading: { waitMs: 5000 } },
+    { event: { id: 'a' } },
+    { event: { id: '', reading: { waitMs: 5000 } } },
   ]);
 });
 

@@ -181,10 +181,10 @@ test('after a clock was set back by an hour, the rest of a block is kept and eve
   const late = 3_600_000;
   const state = play(`${late} take a, ${late} ok a reset=3700000, ${late} take b, ${late} 429 b wait=30000`);
   // A time server may correct a clock by this much.
-  reduce(state, { kind: 'clock', at: START + late - RULES.clockStepMs });
+  reduce(state, { kind: 'clock' }, START + late - RULES.clockStepMs);
   expect(state.window).toBeDefined();
-  reduce(state, { kind: 'clock', at: START });
-  reduce(state, { kind: 'clock', at: START + 5 });
+  reduce(state, { kind: 'clock' }, START);
+  reduce(state, { kind: 'clock' }, START + 5);
   expect(state).toMatchObject({ time: START, window: undefined, tickets: [], block: { since: START } });
   play('29999 is blocked 30000, 30000 is probe', state);
 });

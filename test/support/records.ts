@@ -28,13 +28,13 @@ export const refused = (more: Partial<RateLimitReading> = {}): RateLimitReading 
 
 /** Reduces a ticket and returns whether it is granted. */
 export function ticket(state: KeyState, at: number, id: string): boolean {
-  reduce(state, { kind: 'ticket', at, id, leaseMs: LEASE });
+  reduce(state, { kind: 'ticket', id, leaseMs: LEASE }, at);
   return ticketOf(state, id) !== undefined;
 }
 
 /** Reduces the response to a ticket. */
 export function respond(state: KeyState, at: number, id: string, reading: RateLimitReading, jitterDraw = 0): void {
-  reduce(state, { kind: 'response', at, id, reading, jitterDraw });
+  reduce(state, { kind: 'response', id, reading, jitterDraw }, at);
 }
 
 /**
@@ -62,12 +62,12 @@ export function play(history: string, state = initialState()): KeyState {
     else if (what === 'has')
       for (const word of words) expect(word).toBe(`${word.split('=')[0]}=${factIn(state, word)}`);
     else if (what === 'grants') expect(grants(state, at), step).toBe(Number(words[0]));
-    else if (what === 'forget') reduce(state, { kind: 'forget', at });
+    else if (what === 'forget') reduce(state, { kind: 'forget' }, at);
     for (const id of words.filter((word) => /^[a-z]/.test(word) && !word.includes('='))) {
       if (what === 'take') ticket(state, at, id);
       else if (/allows|withdraws/.test(what)) expect(isStillGranted(state, id, at), step).toBe(what === 'allows');
       else if (response) respond(state, at, id, response);
-      else if (/lost|unsent/.test(what)) reduce(state, { kind: what as 'unsent' | 'lost', at, id });
+      else if (/lost|unsent/.test(what)) reduce(state, { kind: what as 'unsent' | 'lost', id }, at);
     }
   }
   return state;
