@@ -30,7 +30,6 @@ export class Segment {
   readonly #fd: number;
   readonly #stats: nodeFs.Stats;
   #offset = 0;
-  #partialLine: Buffer = Buffer.alloc(0);
 
   constructor(fs: LogFs, { number, path, fd }: { number: number; path: string; fd: number }) {
     this.number = number;
@@ -40,7 +39,7 @@ export class Segment {
     this.#stats = fs.fstatSync(fd);
   }
 
-  /** The number of bytes that were read. */
+  /** The number of bytes in the lines that were read. */
   get offset(): number {
     return this.#offset;
   }
@@ -76,19 +75,17 @@ export class Segment {
 
   /** Returns the lines that were completed since the last call. */
   readLines(): string[] {
-    const parts: Buffer[] = [this.#partialLine];
     chunk ??= Buffer.allocUnsafe(CHUNK_BYTES);
-    for (let target = chunk; ; ) {
-      const count = this.#fs.readSync(this.#fd, target, 0, target.length, this.#offset);
-      this.#offset += count;
-      parts.push(target.subarray(0, count));
-      if (count < target.length) break;
-      // Read a large remainder in one call, and one byte more, which shows the end of the file.
-      target = Buffer.allocUnsafe(this.#fs.fstatSync(this.#fd).size - this.#offset + 1);
+    let bytes = chunk;
+    let count = this.#fs.readSync(this.#fd, bytes, 0, bytes.length, this.#offset);
+    while (count === bytes.length) {
+      // Read all that is left in one call, and one byte more, which shows the end of the file.
+      bytes = Buffer.allocUnsafe(this.#fs.fstatSync(this.#fd).size - this.#offset + 1);
+      count = this.#fs.readSync(this.#fd, bytes, 0, bytes.length, this.#offset);
     }
-    const bytes = Buffer.concat(parts);
-    const end = bytes.lastIndexOf(0x0a);
-    this.#partialLine = bytes.subarray(end + 1);
+    const end = count === 0 ? -1 : bytes.lastIndexOf(0x0a, count - 1);
+    // The next call reads an unfinished line again.
+    this.#offset += end + 1;
     return end < 0 ? [] : bytes.toString('utf8', 0, end).split('\n');
   }
 
