@@ -12,7 +12,6 @@ import { escapeControls } from '../text/escape.ts';
 import { decodeCreated, decodeList, hasNextPage } from './decode.ts';
 
 export const LIST_REQUEST: HttpRequest = { method: 'GET', path: '/categories' };
-const CREATE: HttpRequest = { method: 'POST', path: '/categories' };
 
 /** Why a list does not prove that a category is missing. */
 export interface ListFlaw {
@@ -53,7 +52,7 @@ export function createCategories(client: Pick<HttpClient, 'send'>) {
     async create({ name, description }: NewCategory, beforeSend?: () => void, stop?: AbortSignal): Promise<Category> {
       // Leave out all other fields: the service assigns the id.
       const body = JSON.stringify({ name, description });
-      const request: HttpRequest = { ...CREATE, body, beforeSend, stop };
+      const request = { method: 'POST', path: '/categories', body, beforeSend, stop };
       const response = await client.send(request);
       const { status } = response;
       if (status !== 201 && status !== 200) throw responseError(request, response);

@@ -39,10 +39,10 @@ export function createTransport(options: TransportOptions): Transport {
   const onReset = (): void => {
     reuse = false;
   };
+  const context = { now: options.now, host: base.host, onReset };
   return {
     send(request, how) {
-      const dispatch = { ...dispatchOptions(base, options, request), reset: !reuse };
-      return exchange(agent, dispatch, { ...how, now: options.now, host: base.host, onReset });
+      return exchange(agent, dispatchOptions(base, options, request, reuse), how, context);
     },
     close: () => agent.destroy(),
   };
@@ -67,7 +67,12 @@ function openAgent(proxy: ProxySetting | undefined): Dispatcher {
   });
 }
 
-function dispatchOptions(base: URL, options: TransportOptions, request: HttpRequest): Dispatcher.DispatchOptions {
+function dispatchOptions(
+  base: URL,
+  options: TransportOptions,
+  request: HttpRequest,
+  reuse: boolean,
+): Dispatcher.DispatchOptions {
   const headers: Record<string, string> = {
     authorization: `Bearer ${options.key}`,
     accept: 'application/json',
@@ -83,15 +88,16 @@ function dispatchOptions(base: URL, options: TransportOptions, request: HttpRequ
     method: request.method as Dispatcher.HttpMethod,
     headers,
     body: request.body === undefined ? null : Buffer.from(request.body),
+    reset: !reuse,
   };
 }
 
 function exchange(
   agent: Dispatcher,
   request: Dispatcher.DispatchOptions,
-  options: SendOptions & { readonly now: () => number; readonly host: string; readonly onReset: () => void },
+  { timeoutMs, signal, onHead, beforeSend }: SendOptions,
+  { now, host, onReset }: { readonly now: () => number; readonly host: string; readonly onReset: () => void },
 ): Promise<HttpResponse> {
-  const { signal, timeoutMs, now, host } = options;
   return new Promise<HttpResponse>((resolve, reject) => {
     let requestSent = false;
     let sentAt = now();
@@ -106,7 +112,8 @@ function exchange(
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
       // The status of an error is enough, even if the rest of its body is missing.
-      if (head && (!failure || (head.status >= 400 && !signal.aborted))) resolve({ ...head, body: body.bytes() });
+      if (head && (!failure || (head.status >= 400 && !signal.aborted)))
+        resolve(Object.assign(head, { body: body.bytes() }));
       else reject(failure);
     };
     // Ends the attempt early and closes the connection.
@@ -130,7 +137,7 @@ function exchange(
         controller = started;
         if (ended) return abort();
         try {
-          options.beforeSend?.();
+          beforeSend?.();
         } catch (error) {
           finish(error);
           // undici keeps the connection, which the next attempt uses; `abort` would close it.
@@ -142,7 +149,7 @@ function exchange(
       onResponseStart(_controller, status, headers) {
         if (status < 200) return;
         head = { status, headers: joined(headers), receivedAt: now(), sentAt };
-        options.onHead?.(head);
+        onHead?.(head);
       },
       onResponseData(_controller, chunk) {
         body.add(chunk);
@@ -152,7 +159,7 @@ function exchange(
       onResponseEnd: () => finish(),
       onResponseError(_controller, error) {
         const failure = toTransportError(error, requestSent, head, host);
-        if (failure.reason === 'reset') options.onReset();
+        if (failure.reason === 'reset') onReset();
         finish(failure);
       },
     });
