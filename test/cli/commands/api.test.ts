@@ -1,4 +1,4 @@
-// `petstore api`: raw requests, unchanged bodies, paths below the base URL, deprecations, and errors.
+// `petstore api`: method, path, bodies, errors and deprecation warnings of a raw request.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -33,7 +33,7 @@ const env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: service.url };
 
 const api = (...args: string[]) => inProcess(['api', ...args], { env });
 
-test('`petstore api` prints a body to a pipe byte for byte', async () => {
+test('`petstore api` prints a response body to a pipe byte for byte', async () => {
   const { code, out } = await petstore(place(env), ['api', 'GET', '/raw']);
   expect(code).toBe(0);
   expect(Buffer.from(out)).toEqual(RAW);
@@ -49,9 +49,13 @@ test('`petstore api` on a terminal indents JSON, keeps every digit of an integer
 });
 
 test.each([
-  ['POST', 'warning: the output was closed; the service responded to the request with status 200\n'],
-  ['GET', ''],
-])('`api %s` with a closed stdout prints %j on stderr', async (method, warning) => {
+  [
+    'POST',
+    'the status of the response',
+    'warning: the output was closed; the service responded to the request with status 200\n',
+  ],
+  ['GET', 'nothing', ''],
+])('`api %s` with a closed stdout exits with code 0 and prints %s on stderr', async (method, _what, warning) => {
   const context = world(['api', method, '/things'], { env });
   expect(await run({ ...context, stdout: { ...context.stdout, isClosed: true } })).toBe(0);
   expect(context.stderr.text()).toBe(warning);
@@ -70,7 +74,7 @@ test.each([
   ['POST /things?x=1 --input body.json', '{"name": "犬"}'],
   ['PUT /things --data {"a":1.0}', '{"a":1.0}'],
   ['POST /stdin --input -', '[1]'],
-])('`api %s` sends the body %s unchanged as JSON', async (line, body) => {
+])('`api %s` sends the body %s unchanged as application/json', async (line, body) => {
   const dir = tempDir();
   writeFileSync(join(dir, 'body.json'), '{"name": "犬"}');
   const { code } = await inProcess(['api', ...line.split(' ')], { env, dir, stdin: '[1]' });
@@ -84,7 +88,7 @@ test.each([
   ['things?x=1', 'GET', ''],
   ['things --data {"a":1.0}', 'POST', '{"a":1.0}'],
   ['things --input -', 'POST', '[1]'],
-])('`api %s` without a method sends %s', async (line, method, body) => {
+])('`api %s`, without a method, sends a %s request', async (line, method, body) => {
   expect(await inProcess(['api', ...line.split(' ')], { env, stdin: '[1]' })).toMatchObject({ code: 0 });
   const [path] = line.split(' ');
   expect(service.requests.at(-1)).toMatchObject({ method, path: `/v1/${path}`, body });
@@ -94,11 +98,11 @@ test.each([
   // Git Bash converts `/categories` to such a path.
   ['a Windows path', ['GET', 'C:/Program Files/Git/x'], 'the path is a full URL\nhint: use a path relative'],
   ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON\nhint: use --input FILE to'],
-  ['a body for GET', ['GET', '/x', '--data', '{}'], 'cannot have a body\nhint: remove --data, or use POST'],
+  ['a GET body in `--data`', ['GET', '/x', '--data', '{}'], 'cannot have a body\nhint: remove --data, or use POST'],
   ['a body that is not UTF-8', ['POST', '/x', '--input', LATIN1], 'the body from --input is not valid JSON'],
-  ['a file for GET', ['GET', '/x', '--input', VALID], 'cannot have a body\nhint: remove --input, or use POST'],
+  ['a GET body in a file', ['GET', '/x', '--input', VALID], 'cannot have a body\nhint: remove --input, or use POST'],
   ['a directory as input', ['POST', '/x', '--input', '/'], '"/" is a directory'],
-  ['a terminal as input', ['POST', '/x', '--input', '-'], 'hint: pass a file, or pipe data to stdin'],
+  ['a terminal as stdin', ['POST', '/x', '--input', '-'], 'hint: pass a file, or pipe data to stdin'],
 ])('`api` with %s is a usage error, and nothing is sent', async (_what, args, words) => {
   const before = service.requests.length;
   expect(await inProcess(['api', ...args], { env, columns: 80 })).toMatchObject({
@@ -110,14 +114,14 @@ test.each([
 });
 
 test.each([
-  ['GET', '/bad', 4, 'Too odd.', '{"code":"odd","message":"Too odd.","status":422}'],
-  ['GET', '/fails', 7, 'error: the service does not implement this operation (501)', '<html>'],
-  ['POST', '/fails', 8, 'error: the outcome of POST /fails is unknown: the service returned 501', '<html>'],
-  ['DELETE', '/only', 4, 'hint: use GET or POST instead of DELETE', ''],
-  ['GET', '/moved', 7, 'evil.example', ''],
+  ['GET', '/bad', 422, 4, 'Too odd.', '{"code":"odd","message":"Too odd.","status":422}'],
+  ['GET', '/fails', 501, 7, 'error: the service does not implement this operation (501)', '<html>'],
+  ['POST', '/fails', 501, 8, 'error: the outcome of POST /fails is unknown: the service returned 501', '<html>'],
+  ['DELETE', '/only', 405, 4, 'hint: use GET or POST instead of DELETE', ''],
+  ['GET', '/moved', 307, 7, 'evil.example', ''],
 ])(
-  '`api %s %s` exits with code %i and prints an error and the unchanged body',
-  async (method, path, code, words, out) => {
+  '`api %s %s` after a %i exits with code %i and prints an error and the unchanged body',
+  async (method, path, status, code, words, out) => {
     const outcome = await api(method, path);
     expect(outcome).toMatchObject({ code, out });
     expect(outcome.err).toContain(words);
@@ -125,7 +129,7 @@ test.each([
     expect(included.out).toMatch(/^HTTP\/1\.1 \d+\r\n[\s\S]*\r\n\r\n/);
     expect(included.out.endsWith(out)).toBe(true);
     const document = JSON.parse((await api(method, path, '--include', '--json')).out);
-    expect(document).toMatchObject({ status: expect.any(Number), headers: expect.any(Object) });
+    expect(document).toMatchObject({ status, headers: expect.any(Object) });
   },
 );
 
@@ -143,9 +147,13 @@ test.each([
 });
 
 test.each([
-  ['GET /bad', 'warning: GET /bad is marked beta and may change without notice\n'],
-  ['GET /pets/7', "warning: GET /pets/7 is deprecated according to the service's documentation"],
-  ['DELETE /empty --json', '{"warning":{"message":"DELETE /empty is deprecated"}}\n'],
-])('`api %s` warns about the stability or deprecation of the operation: %j', async (line, warning) => {
+  ['GET /bad', 'beta', 'warning: GET /bad is marked beta and may change without notice\n'],
+  [
+    'GET /pets/7',
+    'deprecated in the documentation',
+    "warning: GET /pets/7 is deprecated according to the service's documentation",
+  ],
+  ['DELETE /empty --json', 'deprecated by a header', '{"warning":{"message":"DELETE /empty is deprecated"}}\n'],
+])('`api %s` warns of an operation that is %s', async (line, _what, warning) => {
   expect((await api(...line.split(' '))).err).toContain(warning);
 });

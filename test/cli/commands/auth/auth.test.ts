@@ -23,9 +23,13 @@ const files = () => (fs.existsSync(join(dir, 'config')) ? fs.readdirSync(join(di
 const status = async (env: Record<string, string> = {}) =>
   JSON.parse((await petstore('auth status --json', '', env)).out);
 
-test.each([`${GOOD_KEY}\r\nsecond line\n`, ` ${GOOD_KEY} \n`, `\ufeff${GOOD_KEY}`])(
-  '`auth login` with %j on stdin verifies the key with one GET /categories and saves it with its origin',
-  async (stdin) => {
+test.each([
+  ['before a second line', `${GOOD_KEY}\r\nsecond line\n`],
+  ['between spaces', ` ${GOOD_KEY} \n`],
+  ['after a byte order mark', `\ufeff${GOOD_KEY}`],
+])(
+  '`auth login` with a key %s on stdin verifies the key with one GET /categories and saves it',
+  async (_where, stdin) => {
     const out = `Saved key …6789 for profile "production" (${service.url})\nProfile "production" is active\n`;
     expect(await login(stdin)).toMatchObject({ code: 0, out });
     expect(service.requests).toMatchObject([{ method: 'GET', path: '/v1/categories' }]);
@@ -52,20 +56,25 @@ test.each([
   [200, 'auth login -p saved', 'pass the correct base URL with --url'],
   [403, 'auth login --url URL', "check the API key's plan and permissions"],
   [503, 'auth login --url URL --max-retries 0', 'try again later'],
-])('if PETSTORE_BASE_URL is set and the service returns %i, the hint of `%s` is: %s', async (status, line, hint) => {
-  const { url } = await serving(() => ({ status, body: {} }));
-  await petstore(`auth login saved --no-verify --url ${url}`, GOOD_KEY);
-  const run = await petstore(line.replace('URL', url), 'k', { PETSTORE_BASE_URL: url });
-  expect(run).toMatchObject({ out: '', err: expect.stringMatching(/^error: nothing was saved: .*\nhint: /) });
-  expect(run.err).toContain(`hint: ${hint}`);
-  expect(saved('saved').key).toBe(GOOD_KEY);
-});
+])(
+  'if PETSTORE_BASE_URL is set and the service responds with a %i, `%s` prints the hint: %s',
+  async (status, line, hint) => {
+    const { url } = await serving(() => ({ status, body: {} }));
+    await petstore(`auth login saved --no-verify --url ${url}`, GOOD_KEY);
+    const run = await petstore(line.replace('URL', url), 'k', { PETSTORE_BASE_URL: url });
+    expect(run).toMatchObject({ out: '', err: expect.stringMatching(/^error: nothing was saved: .*\nhint: /) });
+    expect(run.err).toContain(`hint: ${hint}`);
+    expect(saved('saved').key).toBe(GOOD_KEY);
+  },
+);
+
+const NOTE = 'Reading the key from stdin; for a hidden prompt, run `winpty petstore auth login`\nerror: ';
 
 test.each([
-  ['MINGW64', 'win32', 'Reading the key from stdin; for a hidden prompt, run `winpty petstore auth login`\nerror: '],
-  ['MINGW64', 'linux', 'error: '],
-  ['', 'win32', 'error: '],
-])('`auth login` without a terminal, with MSYSTEM %j on %s, prints %j first', async (MSYSTEM, platform, start) => {
+  ['in Git Bash on Windows', 'a note about `winpty`', 'MINGW64', 'win32', NOTE],
+  ['with MSYSTEM on Linux', 'its error', 'MINGW64', 'linux', 'error: '],
+  ['in another shell on Windows', 'its error', '', 'win32', 'error: '],
+])('`auth login` without a terminal, %s, first prints %s', async (_where, _what, MSYSTEM, platform, start) => {
   // The invalid key ensures that nothing is saved: outside Windows, a Windows path would become a file name.
   const options = { dir, stdin: 'not a key', env: { MSYSTEM }, platform };
   const { code, err } = await inProcess(['auth', 'login', '--url', service.url], options);
@@ -73,9 +82,10 @@ test.each([
   expect(err).toContain('hint: pipe only the key: printable ASCII without spaces');
 });
 
-test('`auth login` replaces the key and keeps the saved URL, unless `--url` is given', async () => {
+test('`auth login` replaces the saved key, and the saved URL only if `--url` is given', async () => {
   await login(GOOD_KEY);
   expect(await petstore('auth login', GOOD_KEY)).toMatchObject({ code: 0 });
+  expect(saved().url).toBe(service.url);
   const out = expect.stringContaining(
     'Saved key …ther for profile "production" (https://b.example/v1), not verified\n',
   );
@@ -86,7 +96,7 @@ test('`auth login` replaces the key and keeps the saved URL, unless `--url` is g
   expect(saved()).toEqual({ url: 'https://b.example/v1', key: 'other-key-0123-ther', origin: 'https://b.example' });
 });
 
-test('`auth login` without a name saves the key in the active profile', async () => {
+test('`auth login` without a name saves the key for the active profile', async () => {
   await petstore('auth switch staging');
   expect((await petstore('auth login', GOOD_KEY)).err).toContain('profile "staging" has no base URL');
   expect((await login(GOOD_KEY)).out).toContain('for profile "staging"');
@@ -109,7 +119,7 @@ test('`auth logout` removes the key and keeps the URL, and a second logout print
     expect(run).toMatchObject({ code: 0, out: `${done} profile "production"\n` });
     expect(saved()).toEqual({ url: service.url });
   }
-  // The active profile has no key any more, so a login activates its own.
+  // The active profile no longer has a key, so a login activates the new profile.
   expect((await login(GOOD_KEY, ' farm')).out).toContain('Profile "farm" is now active\n');
 });
 
@@ -123,7 +133,7 @@ test('`auth logout` warns about PETSTORE_API_KEY_COMMAND, unless `-p` is given',
   expect((await petstore('auth logout -p production', '', env)).err).toBe('');
 });
 
-test('`auth logout --delete` deletes a profile with or without a key, and names the new active profile', async () => {
+test('`auth logout --delete` deletes a saved profile, with or without a key, and names the new active profile', async () => {
   expect((await petstore('auth logout staging --delete')).out).toBe('No key is saved for profile "staging"\n');
   const unsaved = await petstore('auth logout staging --delete --json');
   expect(JSON.parse(unsaved.out)).toEqual({ profile: 'staging', removed: false, deleted: false, activated: null });
@@ -139,15 +149,16 @@ test('`auth logout --delete` deletes a profile with or without a key, and names 
 });
 
 const AVAILABLE = 'available profiles: "production", "staging", "sandbox"';
+const UNKNOWN = 'an unknown profile';
 
 test.each([
-  ['logout -p farm --delete', {}, `profile "farm" does not exist; ${AVAILABLE}\nhint: use one of them\n`],
-  ['logout -p sandbox', {}, 'cannot be removed\nhint: run `petstore auth logout NAME` to log out'],
-  ['logout', { PETSTORE_PROFILE: 'frm' }, 'profile "frm" from PETSTORE_PROFILE does not exist'],
-  ['logout sk_live_0123456789abcdef', {}, 'looks like an API key\nhint: pipe the key'],
-  ['login farm -p staging', {}, 'NAME and --profile must not differ'],
-  ['switch stagign', {}, 'did you mean "staging"?'],
-])('`auth %s` with the environment %j is a usage error that contains %j', async (line, env, words) => {
+  ['logout -p farm --delete', UNKNOWN, {}, `profile "farm" does not exist; ${AVAILABLE}\nhint: use one of them\n`],
+  ['logout -p sandbox', 'the built-in key', {}, 'cannot be removed\nhint: run `petstore auth logout NAME` to log out'],
+  ['logout', 'PETSTORE_PROFILE', { PETSTORE_PROFILE: 'frm' }, 'profile "frm" from PETSTORE_PROFILE does not exist'],
+  ['logout sk_live_0123456789abcdef', 'an API key as the name', {}, 'looks like an API key\nhint: pipe the key'],
+  ['login farm -p staging', 'two profiles', {}, 'NAME and --profile must not differ'],
+  ['switch stagign', UNKNOWN, {}, 'did you mean "staging"?'],
+])('`auth %s` is a usage error because of %s, and saves nothing', async (line, _why, env, words) => {
   const run = await petstore(`auth ${line}`, GOOD_KEY, { ...env });
   expect(run).toMatchObject({ code: 2, out: '', err: expect.stringContaining(words) });
   expect(files()).toEqual([]);
@@ -157,15 +168,17 @@ const envKey = { PETSTORE_API_KEY: 'environment-key-abcd' };
 const both = { ...envKey, PETSTORE_BASE_URL: 'https://b.example/v1' };
 
 test.each([
-  ['sandbox', both, ['PETSTORE_API_KEY', 'PETSTORE_BASE_URL']],
-  ['staging', envKey, ['PETSTORE_API_KEY']],
-  ['staging', { PETSTORE_PROFILE: 'production' }, ['PETSTORE_PROFILE']],
-  ['staging', { PETSTORE_API_KEY_COMMAND: 'echo key' }, ['PETSTORE_API_KEY_COMMAND']],
-  ['sandbox', envKey, ['PETSTORE_API_KEY']],
-])('`auth switch %s` warns that the environment %j overrides the active profile', async (name, env, variables) => {
-  const warnings = variables.map(
-    (one) => `warning: ${one} is set and overrides the active profile; to use profile "${name}", add -p ${name}\n`,
-  );
+  ['sandbox', 'PETSTORE_API_KEY and PETSTORE_BASE_URL', both],
+  ['staging', 'PETSTORE_API_KEY', envKey],
+  ['staging', 'PETSTORE_PROFILE', { PETSTORE_PROFILE: 'production' }],
+  ['staging', 'PETSTORE_API_KEY_COMMAND', { PETSTORE_API_KEY_COMMAND: 'echo key' }],
+  ['sandbox', 'PETSTORE_API_KEY', envKey],
+])('`auth switch %s` warns that the active profile is overridden by %s', async (name, variables, env) => {
+  const warnings = variables
+    .split(' and ')
+    .map(
+      (one) => `warning: ${one} is set and overrides the active profile; to use profile "${name}", add -p ${name}\n`,
+    );
   for (const done of ['is now active', 'is already active']) {
     const run = await petstore(`auth switch ${name}`, '', env);
     expect(run).toEqual({ code: 0, out: `Profile "${name}" ${done}\n`, err: warnings.join('') });
@@ -173,7 +186,7 @@ test.each([
 });
 
 test.each(['status', 'switch staging', 'logout --delete', 'login', 'login farm'])(
-  '`auth %s` with a damaged profile file is an error and leaves the file unchanged',
+  '`auth %s` with a damaged config file exits with code 9 and leaves the file unchanged',
   async (line) => {
     await login(GOOD_KEY);
     fs.writeFileSync(file(), `{"key":"${GOOD_KEY}`);
@@ -218,7 +231,7 @@ test('`--profile` overrides the URL and key from the environment, with one warni
   expect(err).toContain('warning: --profile overrides PETSTORE_API_KEY and PETSTORE_BASE_URL\nquota (farm): ');
 });
 
-test('`auth status` reports a problem only for a profile that is active or saved', async () => {
+test('the text of `auth status` names a problem only of a profile that is active or saved', async () => {
   expect((await petstore('auth status')).out).toMatch(/\n\nProfile "production" has no base URL\n$/);
   await login(GOOD_KEY, ' farm');
   expect((await petstore('auth status')).out).not.toContain('has no');
@@ -230,7 +243,7 @@ test('`auth status` reports a problem only for a profile that is active or saved
   expect((await petstore('auth status')).out).toMatch(/\n\nProfile "farm" has no API key\n$/);
 });
 
-test('a key command is saved instead of a key and runs each time the key is needed', async () => {
+test('a key command is saved if the service accepts its key, and runs again when the key is needed', async () => {
   const vault = join(dir, 'vault.mjs');
   const command = `"${process.execPath}" "${vault}"`;
   const saveCommand = () => inProcess(['auth', 'login', '--url', service.url, '--key-command', command], { dir });
@@ -247,7 +260,10 @@ test('a key command is saved instead of a key and runs each time the key is need
   expect((await status())[0]).toMatchObject({ key: null, keySource: 'command' });
 });
 
-test.each(['', '--json'])('`auth login` and `auth status` hide a key in a key command (%j)', async (json) => {
+test.each([
+  ['without `--json`', ''],
+  ['with `--json`', '--json'],
+])('`auth login` and `auth status` %s hide a key in a key command', async (_what, json) => {
   const command = ['--key-command', "sh -c 'echo qZ7xK2mW9vB4'", '--no-verify', ...json.split(' ').filter(Boolean)];
   const run = await inProcess(['auth', 'login', '--url', service.url, ...command], { dir });
   expect(run).toMatchObject({ code: 0, err: '' });

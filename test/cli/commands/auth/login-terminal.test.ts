@@ -1,4 +1,4 @@
-// `auth login` on a real terminal: hidden prompt, signals, unusual sizes, prompt for the base URL.
+// `auth login` in a pseudo-terminal: hidden prompt, signals, unknown size, prompt for the base URL.
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, test as anyTest, expect } from 'vitest';
@@ -44,16 +44,19 @@ test('a login on a terminal of unknown size reads the key from a hidden prompt, 
 test.each<[what: string, signal: string, code: number, step: Partial<Step>]>([
   ['Ctrl-C', 'SIGINT', 130, { send: 'half-a-key\u0003' }],
   ['SIGQUIT', 'SIGQUIT', 131, { signal: 'SIGQUIT' }],
-])('after %s, a login saves nothing, restores the terminal and ends by %s (%i)', async (_what, signal, code, step) => {
-  const run = await login(`--url ${service.url}`, [{ after: 'API key for profile', ...step }]);
-  expect(run).toMatchObject({ code, signal, cooked: true, saved: '' });
-  expect(run.screen).toMatch(/\n\S*error:\S* (?:interrupted|terminated)/);
-  expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
-});
+])(
+  'after %s, a login saves nothing, restores the terminal and ends by %s (exit code %i)',
+  async (_what, signal, code, step) => {
+    const run = await login(`--url ${service.url}`, [{ after: 'API key for profile', ...step }]);
+    expect(run).toMatchObject({ code, signal, cooked: true, saved: '' });
+    expect(run.screen).toMatch(/\n\S*error:\S* (?:interrupted|terminated)/);
+    expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
+  },
+);
 
 const REJECTED = 'rejected the API key (401): The API key is not valid.';
 
-test('a login asks again only for an unreachable URL or a rejected key', async () => {
+test('a login asks again for an unreachable URL without the key, and for a rejected key without the URL', async () => {
   const run = await login('farm --max-retries 0', [
     typed('Base URL for profile', 'http://127.0.0.1:9/v1'),
     typed('API key for profile', 'wrong-key'),
@@ -62,7 +65,7 @@ test('a login asks again only for an unreachable URL or a rejected key', async (
   ]);
   expect(run).toMatchObject({ code: 0, cooked: true, saved: expect.stringContaining(GOOD_KEY) });
   expect(run.screen).not.toContain('wrong-key');
-  // The quota is that of the accepted key.
+  // The quota of the first attempt, which received no response, would not be shown.
   expect(run.screen).toMatch(/is now active.*quota \(farm\): /s);
 });
 
@@ -74,7 +77,7 @@ test('a login exits with code 3 after three rejected keys, and saves nothing', a
 
 const CTRL_Z = '\u001a';
 
-test('a login stopped by Ctrl-Z at a prompt prompts again after `fg`, and the key stays hidden', async () => {
+test('a login that Ctrl-Z stops at a prompt asks again after `fg`, and the key stays hidden', async () => {
   const { screen } = await inShell(place(), [
     typed('shell> ', 'petstore auth login'),
     { after: 'Base URL for profile', send: CTRL_Z },

@@ -1,4 +1,4 @@
-// A service for the login tests that accepts one key.
+// For the login tests: a service that accepts one key.
 import type { HttpFake } from '../../../support/http-fake.ts';
 import { errorResponse, quotaHeaders, startHttpFake } from '../../../support/http-fake.ts';
 

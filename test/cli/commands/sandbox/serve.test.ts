@@ -31,7 +31,7 @@ async function serve(args: readonly string[], options: WorldOptions = {}) {
 const get = (url: string, key: string, path = '/categories'): Promise<Response> =>
   fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}`, connection: 'close' } });
 
-test('`petstore sandbox` prints its limits, URL and key, and a SIGTERM causes exit code 143 and no error', async () => {
+test('`petstore sandbox` prints its limits, URL and key, and reports no error when it is terminated', async () => {
   const { out, err, url, key, stop } = await serve(['--quiet']);
   expect(out()).toContain('plan free: 60/1m, 1000/1d\n');
   expect(out()).toContain(`\n\n  URL   ${url}\n  key   sandbox_`);
@@ -54,32 +54,36 @@ test('`sandbox --json` prints one document and no request log', async () => {
 });
 
 test.each([
-  [['--plan', 'enterprise'], /^Pet store sandbox, plan enterprise: unlimited$/m],
-  [['--limit', '60/6s', '--limit', '90/1m'], /plan custom: 60\/6s, 90\/1m$/m],
-  [['--fault', '503', '--fault', '500:5'], /^ {2}faults {2}503, 500:5 \(reproduce with --seed \d+\)$/m],
-  [['--key', 'sandbox_anna_1', '--key', 'sandbox_bob_2'], /^ {2}key {3}sandbox_anna_1\n {2}key {3}sandbox_bob_2$/m],
-])('`sandbox` with the options %j prints a line that matches %s', async (args, line) => {
+  ['plan', ['--plan', 'enterprise'], /^Pet store sandbox, plan enterprise: unlimited$/m],
+  ['limits', ['--limit', '60/6s', '--limit', '90/1m'], /plan custom: 60\/6s, 90\/1m$/m],
+  ['faults', ['--fault', '503', '--fault', '500:5'], /^ {2}faults {2}503, 500:5 \(reproduce with --seed \d+\)$/m],
+  [
+    'keys',
+    ['--key', 'sandbox_anna_1', '--key', 'sandbox_bob_2'],
+    /^ {2}key {3}sandbox_anna_1\n {2}key {3}sandbox_bob_2$/m,
+  ],
+])('`petstore sandbox` prints the %s that its options set', async (_what, args, line) => {
   const { out } = await serve(args);
   expect(out()).toMatch(line);
 });
 
 test.each([
-  [[], '/categories', 'GET /v1/categories 200, 59 left'],
-  [[], '/%1b[31m?key=another_users_key_9999', 'GET /v1/%1b[31m?[redacted] 404, 59 left'],
-  [['--fault', '500'], '/categories', 'GET /v1/categories 500, 59 left, fault 500'],
-  [['--fault', 'reset'], '/categories', 'GET /v1/categories -, 59 left, fault reset'],
-  [['--fault', 'latency=0.1s'], '/categories', 'GET /v1/categories 200, 59 left, fault latency'],
-  [['--limit', '1000000/1m'], '/categories', 'GET /v1/categories 200, 999,999 left'],
-  [['--plan', 'enterprise'], '/categories', 'GET /v1/categories 200'],
-])('`sandbox` with the options %j logs a request to %s as one line: %s', async (args, path, line) => {
+  ['sandbox', '/categories', 'GET /v1/categories 200, 59 left'],
+  ['sandbox', '/%1b[31m?key=another_users_key_9999', 'GET /v1/%1b[31m?[redacted] 404, 59 left'],
+  ['sandbox --fault 500', '/categories', 'GET /v1/categories 500, 59 left, fault 500'],
+  ['sandbox --fault reset', '/categories', 'GET /v1/categories -, 59 left, fault reset'],
+  ['sandbox --fault latency=0.1s', '/categories', 'GET /v1/categories 200, 59 left, fault latency'],
+  ['sandbox --limit 1000000/1m', '/categories', 'GET /v1/categories 200, 999,999 left'],
+  ['sandbox --plan enterprise', '/categories', 'GET /v1/categories 200'],
+])('`petstore %s` logs a request to %s as one line: %s', async (command, path, line) => {
   const clock = new FakeClock(new Date(2026, 10, 21, 9, 5, 7).getTime());
-  const { url, key, err, stop } = await serve(args, { clock });
+  const { url, key, err, stop } = await serve(command.split(' ').slice(1), { clock });
   await get(url, key, path).catch(() => undefined);
   await stop();
   expect(err()).toBe(`09:05:07 ${line}\n`);
 });
 
-test('commands with the profile "sandbox" share data with `petstore sandbox`, and keep their rate-limit windows', async () => {
+test('commands with the profile "sandbox" share data with `petstore sandbox`, and a rate-limit window with each other', async () => {
   const [dir, clock] = [tempDir(), new FakeClock()];
   const { url } = await serve(['--key', 'sandbox_alice_0001'], { dir });
   for (const [at, left] of [59, 58].entries()) {
@@ -90,7 +94,7 @@ test('commands with the profile "sandbox" share data with `petstore sandbox`, an
   expect(await (await get(url, 'sandbox_alice_0001')).text()).toBe('[{"id":1,"name":"dog"},{"id":2,"name":"dog"}]');
 });
 
-test('`sandbox --reset` on a busy port is a usage error with the hint to use `--port 0`, and keeps the data', async () => {
+test('`sandbox --reset` on a busy port deletes nothing and prints the hint to use `--port 0`', async () => {
   const data = join(tempDir(), 'data');
   const { port, create, list } = await startTestSandbox({ data });
   await create({ name: 'dog' });
@@ -100,7 +104,7 @@ test('`sandbox --reset` on a busy port is a usage error with the hint to use `--
   expect((await list()).json).toHaveLength(1);
 });
 
-test('`sandbox --reset-only` empties the data of a running server, and the next category gets a new id', async () => {
+test('`sandbox --reset-only` deletes the categories of a running server, and their ids are not reused', async () => {
   const dir = tempDir();
   const create = ['categories', 'create', '--name', 'dog', '-p', 'sandbox', '-q'];
   await inProcess(create, { dir });
@@ -117,7 +121,7 @@ test('`sandbox --reset-only` empties the data of a running server, and the next 
   expect(json).toEqual({ code: 0, out: `${JSON.stringify({ data: join(dir, 'pets') })}\n`, err: '' });
 });
 
-test('`sandbox --help` describes every fault', async () => {
+test('`sandbox --help` lists every fault', async () => {
   const { out } = await inProcess(['sandbox', '--help']);
   for (const kind of FAULT_KINDS) expect(out).toMatch(new RegExp(`^ {2}(?:\\d+, )?${kind}\\b`, 'm'));
 });
