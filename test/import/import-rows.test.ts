@@ -45,7 +45,7 @@ test('an import creates one category for each name that does not exist, and repo
   expect([seen[0], seen.at(-1)]).toEqual([first, { ...first, created: 1, pending: 0 }]);
 });
 
-test('onWarning receives the warnings about the rows of an import', async () => {
+test('`onWarning` receives the warnings about the rows of an import', async () => {
   const onWarning = vi.fn();
   const { client } = await sandboxClient({}, { onWarning });
   await client.categories.create({ name: 'cat' });
@@ -66,7 +66,7 @@ test.each<[string, unknown, string, object]>([
   ['a row without a name', [{ name: 'dog' }, {}], 'the input, row 2: name is missing', { problems: [{ row: 2 }] }],
   ['text', 'name,dog', 'rows must be an array or another iterable object', { problems: undefined }],
   ['an iterable that throws', brokenRows(), 'the rows cannot be read', { cause: new Error('broken') }],
-])('an import of %s is a usage error, and nothing is sent', async (_what, given, message, rest) => {
+])('an import of %s causes a usage error, and nothing is sent', async (_what, given, message, rest) => {
   const fake = await serving(() => ({ body: [] }));
   const { categories } = openClient({ baseUrl: fake.url, apiKey: 'k_0123456789', stateDir: null });
   const error = await errorOf(categories.import(given as ImportRows));
@@ -84,7 +84,7 @@ test.each([
   [{ concurrency: 65 }, 'invalid number "65" for concurrency'],
   [{ onProgress: {} }, 'onProgress must be a function'],
   [{ dryRun: true }, 'unknown option "dryRun" for the call'],
-])('an import with the options %j is a usage error', async (options, message) => {
+])('an import with the options %j causes a usage error', async (options, message) => {
   const { categories } = openClient({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'k_0123456789', stateDir: null });
   expect(await errorOf(categories.import([], options as unknown as ImportOptions))).toMatchObject({
     kind: 'usage',

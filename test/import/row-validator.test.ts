@@ -41,7 +41,7 @@ test('one usage error lists all invalid rows of a program', async () => {
 });
 
 test.each([[undefined], [null], ['[]'], [{ name: 'dog' }]])(
-  'passing %j as the rows of an import is a usage error',
+  'passing %j as the rows of an import causes a usage error',
   async (rows) => {
     await expect(checkRows(rows as never)).rejects.toMatchObject({ kind: 'usage' });
   },

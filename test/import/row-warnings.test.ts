@@ -15,17 +15,25 @@ test('one warning lists the names that differ only in case, spaces or Unicode fo
   expect(lookAlikesWarning(rows.slice(0, 1))).toBeUndefined();
 });
 
-test.each<[string, string | undefined]>([
-  ['name,description\nfox,\ncat,\n"fox",\n\nFox,\n', '1 row repeats a name and is skipped: line 4 "fox"'],
+test.each([
+  ['a CSV file', 'name,description\nfox,\ncat,\n"fox",\n\nFox,\n', '1 row repeats a name and is skipped: line 4 "fox"'],
   [
+    'a CSV file with line breaks in names',
     'name,description\nfox,Vulpes\n"a\nb",""\nfox,Vulpes\nfox,Vulpes\n"a\nb",\nfox,Vulpes\n',
     '4 rows repeat a name and are skipped: line 5 "fox", line 6 "fox", line 7 "a\nb", and 1 more',
   ],
-  ['[{"name":"fox"},\n\n{"name":"cat"}, {"name":"fox"\n}]', '1 row repeats a name and is skipped: row 3 "fox"'],
-  ['{"name":"fox"}\n{"name":"cat"}', undefined],
-])('the warning about repeated names in the rows %j is %j', async (content, warning) => {
+  [
+    'a JSON array',
+    '[{"name":"fox"},\n\n{"name":"cat"}, {"name":"fox"\n}]',
+    '1 row repeats a name and is skipped: row 3 "fox"',
+  ],
+])('one warning lists up to three rows that repeat a name in %s', async (_what, content, warning) => {
   const rows = await readRows({ label: 'it', extension: '', bytes: Buffer.from(content) }, { ignoreExtra: false });
   expect(repeatedNamesWarning(rows)).toBe(warning);
+});
+
+test('rows with different names cause no warning about repeated names', () => {
+  expect(repeatedNamesWarning([{ name: 'fox' }, { name: 'cat' }])).toBeUndefined();
 });
 
 test('the warning about different descriptions names at most three categories', () => {

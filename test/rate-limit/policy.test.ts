@@ -24,7 +24,7 @@ const statedWait = (seconds: number): Partial<RateLimitReading> => ({ waitMs: se
 test.each<[string, Partial<RateLimitReading>[], number[]]>([
   ['without headers, the backoff doubles, up to a minute', Array(8).fill(silent), [1, 2, 4, 8, 16, 32, 60, 60]],
   ['a Retry-After of 0 states no wait, so the backoff doubles', Array(4).fill(statedWait(0)), [1, 2, 4, 8]],
-  ['a stated wait is multiplied by at most four', Array(5).fill(statedWait(1)), [1, 2, 4, 4, 4]],
+  ['consecutive refusals multiply a stated wait by at most four', Array(5).fill(statedWait(1)), [1, 2, 4, 4, 4]],
   ['a wait is the longer of the backoff and the stated wait', [30, 30, 1, 10, 3].map(statedWait), [30, 30, 4, 10, 12]],
   ['a stated wait of a tenth of a second is extended to a second', Array(3).fill(statedWait(0.1)), [1, 1, 1]],
   ['no header blocks a key for longer than 25 hours', [statedWait(3_000_000)], [25 * 3600]],

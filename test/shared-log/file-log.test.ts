@@ -56,7 +56,7 @@ test('an append returns the result of its own record even if the log reads anoth
 });
 
 // A record that lacks only its line feed is ignored too, because its writer received an error.
-test.each([4, 1])('a short write (missing bytes: %i) is an error, and every process ignores the record', (missing) => {
+test.each([4, 1])('a short write (missing bytes: %i) causes an error, and no process reads its record', (missing) => {
   const dir = tempDir();
   let full = false;
   const tearing = withWrite((text, pass) => pass(full ? text.slice(0, -missing) : text));
@@ -164,7 +164,7 @@ test('a damaged line after a seal does not damage a strict log', () => {
   expect(open(dir, 1e9, { strict: true }).append('two')).toBe(2);
 });
 
-test('a record that cannot be read back is an error, and is not written again', () => {
+test('a record that cannot be read back causes an error, and is not written again', () => {
   const dir = tempDir();
   const changing = withWrite((text, pass) => pass(text.replace('one', 'two')));
   expect(() => open(dir, 1e9, { fs: changing }).append('one')).toThrow(ShortWriteError);
@@ -231,7 +231,7 @@ test('a log that is removed while a process opens it begins again with its first
   expect(fs.readdirSync(dir)).toEqual(['led.1.log']);
 });
 
-test('a segment whose state is lost is an error, not an endless loop', () => {
+test('a segment whose state is lost causes an error, not an endless loop', () => {
   const dir = tempDir();
   fs.writeFileSync(join(dir, 'led.2.log'), '');
   expect(() => open(dir)).toThrow('led.2.log cannot be rotated');
@@ -243,7 +243,7 @@ test('a strict log whose first write was torn after one byte can be used', () =>
   for (const count of [1, 2]) expect(open(dir, 1e9, { strict: true }).append('one')).toBe(count);
 });
 
-test('a damaged record is ignored, or is an error if the log is strict, and is never read as another record', () => {
+test('a damaged record is ignored or, in a strict log, causes an error, and is never read as another record', () => {
   const dir = tempDir();
   const file = join(dir, 'led.1.log');
   const log = open(dir);
@@ -398,7 +398,7 @@ test.runIf(hasSymlinks).each<[string, (path: string) => unknown]>([
   ['a directory', (path) => fs.mkdirSync(path)],
   ['a symlink to another file', (path) => fs.symlinkSync(join(dirname(path), '.bashrc'), path)],
   ['a file of another program', (path) => fs.writeFileSync(path, 'alias ls=ls\n')],
-])('%s in place of the log file is an error, not an endless loop, and no file is changed', (_what, create) => {
+])('%s in place of the log file causes an error, not an endless loop, and no file is changed', (_what, create) => {
   const dir = tempDir();
   fs.writeFileSync(join(dir, '.bashrc'), 'alias ls=ls\n');
   const file = join(dir, 'led.1.log');
@@ -410,7 +410,7 @@ test.runIf(hasSymlinks).each<[string, (path: string) => unknown]>([
   expect(fs.readFileSync(join(dir, '.bashrc'), 'utf8')).toBe('alias ls=ls\n');
 });
 
-test.runIf(process.getuid)('a log file that another user owns is an error, and is closed', () => {
+test.runIf(process.getuid)('a log file that another user owns causes an error, and is closed', () => {
   const foreign = (fd: number): fs.Stats => Object.assign(fs.fstatSync(fd), { uid: 4711 });
   const closeSync = vi.fn(fs.closeSync);
   const stub: LogFs = { ...fs, fstatSync: foreign as LogFs['fstatSync'], closeSync };
