@@ -123,7 +123,7 @@ export function createClient(options: ClientOptions): Client {
       create: (category, options) =>
         calls.run(options, ['ifMissing'], async ({ categories }, { ifMissing }) => {
           const checked = checkNewCategory(category);
-          return publicCategory((await createCategory(categories, checked, ifMissing === true, warn)).category);
+          return publicCategory((await createCategory(categories, checked, Boolean(ifMissing), warn)).category);
         }),
       import: (rows, options) =>
         calls.run(options, ['concurrency', 'onProgress'], async ({ categories, signal, timeoutMs }, given) => {

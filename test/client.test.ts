@@ -381,6 +381,8 @@ test('a create with ifMissing returns the existing category, with a warning if i
   const dog = { id: 1, name: 'dog', description: 'pet' };
   expect(await create({ name: 'dog', description: 'pet' }, { ifMissing })).toEqual(dog);
   expect([await create({ name: 'dog', description: 'other' }, { ifMissing }), await list()]).toEqual([dog, [dog]]);
+  // JavaScript programs may pass another truthy value.
+  expect([await create({ name: 'dog' }, { ifMissing: 1 as unknown as true }), await list()]).toEqual([dog, [dog]]);
   expect(warnings).toEqual(['existing category "dog" has the description "pet"; the given description was ignored']);
 });
 
