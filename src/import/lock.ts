@@ -84,7 +84,7 @@ export class Lock {
         if (holder && !isReported) onBusy?.(holder);
         await this.#clock.sleep(POLL_MS, signal);
       }
-      this.#timer = setInterval(() => this.heartbeat(), HEARTBEAT_MS).unref();
+      this.#timer = setInterval(() => void this.heartbeat(), HEARTBEAT_MS).unref();
       await pause(this.drainMs, 'requests');
     } catch (error) {
       throw this.#context.toError(error);
@@ -130,16 +130,13 @@ export class Lock {
   }
 
   /** Records that this run is alive: in a file before this returns, on a server in the background. */
-  heartbeat(): void {
-    const end = (failure?: unknown): void => {
-      this.#failure = failure;
-    };
+  async heartbeat(): Promise<void> {
     try {
       const writing = this.#append('beat');
-      if (writing instanceof Promise) writing.then(() => end(), end);
-      else end();
+      if (writing instanceof Promise) await writing;
+      this.#failure = undefined;
     } catch (error) {
-      end(error);
+      this.#failure = error;
     }
   }
 
@@ -147,7 +144,7 @@ export class Lock {
   extendDrain(ms: number): void {
     this.#drainedAt = Math.max(this.#drainedAt, this.#clock.monotonic() + ms);
     // Record the longer drain now: this run may be killed before the next heartbeat.
-    if (ms > DRAIN_MS) this.heartbeat();
+    if (ms > DRAIN_MS) void this.heartbeat();
   }
 
   /**
@@ -158,7 +155,7 @@ export class Lock {
     let state: LockState | undefined;
     try {
       // The timer is late if this process was suspended.
-      if (Math.abs(this.#clock.now() - this.#recordedAt) >= HEARTBEAT_MS) this.heartbeat();
+      if (Math.abs(this.#clock.now() - this.#recordedAt) >= HEARTBEAT_MS) void this.heartbeat();
       if (this.#failure) throw this.#failure;
       state = this.#log.freshState();
     } catch (error) {

@@ -256,7 +256,7 @@ export class FakeImport {
   }
 
   async #beat(lock: Lock, pid: number): Promise<void> {
-    for (; this.beats && this.#living.has(pid); await this.clock.sleep(HEARTBEAT_MS)) lock.heartbeat();
+    for (; this.beats && this.#living.has(pid); await this.clock.sleep(HEARTBEAT_MS)) void lock.heartbeat();
   }
 }
 

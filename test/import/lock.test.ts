@@ -141,7 +141,7 @@ test('on a state server, a run may list immediately, but creates nothing until 4
   expect(pauses).toEqual([]);
   // The list takes a second; a heartbeat meanwhile does not confirm the lock.
   await clock.sleep(1000);
-  run.heartbeat();
+  void run.heartbeat();
   expect(await run.confirm(pause)).toBe(true);
   expect(pauses).toEqual(['lock 3000']);
   run.assertHeld();
@@ -159,7 +159,7 @@ test('a run takes back a lock that a state server lost in a rollback to older re
   const events: string[] = [];
   await second.acquire({ signal, pause });
   clock.at += 3000;
-  first.heartbeat();
+  void first.heartbeat();
   expect(await second.confirm(pause)).toBe(false);
   first.assertHeld();
   const onBusy = (): void => void first.close().then(() => events.push('released'));
@@ -194,7 +194,7 @@ test('a suspended run that was taken over cannot take the lock back from a later
   await other.close();
   const third = start(3);
   await third.acquire({ signal, pause });
-  suspended.heartbeat();
+  void suspended.heartbeat();
   expect(() => suspended.assertHeld()).toThrow(takenOver);
   expect(await third.confirm(pause)).toBe(true);
 });
@@ -219,7 +219,7 @@ withServer('a run takes back a lock that a state server lost in a flush, and ano
   expect(await first.confirm(pause)).toBe(true);
   await redis.command('FLUSHALL');
   await second.acquire({ signal, pause });
-  first.heartbeat();
+  void first.heartbeat();
   expect(await second.confirm(pause)).toBe(false);
   const onBusy = (): void => {
     first.assertHeld();
@@ -265,7 +265,7 @@ test('a run of a process whose liveness is unknown is taken over after 60 s with
   const polling = Object.assign(new FakeClock(), {
     monotonic: () => it.clock.monotonic(),
     sleep: async (ms: number) => {
-      if (++polls === 225) first.heartbeat();
+      if (++polls === 225) void first.heartbeat();
       it.clock.at += 3_600_000;
       await it.clock.sleep(ms);
     },
@@ -375,7 +375,7 @@ test('a run whose heartbeat failed while it waited for the drain continues once 
     vi.spyOn(log, 'append').mockImplementationOnce(() => {
       throw new Error('full');
     });
-    lock.heartbeat();
+    void lock.heartbeat();
   };
   await lock.acquire({ signal, pause });
   expect(await lock.confirm(options.pause)).toBe(true);
