@@ -85,8 +85,7 @@ export class HttpClient {
       // A 429 counts only if no request of the client has succeeded since the last attempt.
       if (!refused || this.#successes === successes) made++;
       successes = this.#successes;
-      const limit = { made, allowed: limits.maxRetries + 1, maxWaitMs: limits.maxWaitMs };
-      const pauseMs = request.once ? undefined : retryDelayMs(request, result, limit, clock.random());
+      const pauseMs = request.once ? undefined : retryDelayMs(request, result, { ...limits, made }, clock.random());
       if (pauseMs !== undefined) {
         await this.#pause(pauseMs, result, stop);
         continue;

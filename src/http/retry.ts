@@ -1,6 +1,6 @@
 // The retry rules: pure. A create is sent again only if it was certainly not processed.
 import { retryAfterMs } from './rate-limit-headers.ts';
-import type { HttpRequest, HttpResponse, TransportErrorReason } from './types.ts';
+import type { HttpRequest, HttpResponse, RequestLimits, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
 interface StatusTraits {
@@ -56,21 +56,20 @@ const BACKOFF_CAP_MS = 10_000;
 
 /**
  * The pause before the next attempt, in milliseconds (RFC 9110, 9.2.2).
- * @param attempts `made`: the number of attempts so far; `allowed`: one more than `--max-retries`; `maxWaitMs`: the longest pause
+ * @param limits `made`: the number of attempts so far; `maxWaitMs`: the longest pause
  * @param random in [0, 1), for the jitter
  * @returns undefined if the result is final
  */
 export function retryDelayMs(
   { method }: Pick<HttpRequest, 'method'>,
   result: HttpResponse | TransportError,
-  attempts: { readonly made: number; readonly allowed: number; readonly maxWaitMs: number },
+  { made, maxRetries, maxWaitMs }: { readonly made: number } & Pick<RequestLimits, 'maxRetries' | 'maxWaitMs'>,
   random: number,
 ): number | undefined {
-  const { made, allowed, maxWaitMs } = attempts;
-  if (made >= allowed) return undefined;
+  if (made > maxRetries) return undefined;
   if (result instanceof TransportError) {
     if ((!isSafe(method) && result.requestSent) || NOT_RETRIED.has(result.reason)) return undefined;
-    return Math.min(maxWaitMs, pauseAfter(made, random, undefined));
+    return Math.min(maxWaitMs, pauseAfter(made, random));
   }
   // The service did not process the request; the ledger decides when to retry it.
   if (result.status === 429) return 0;
@@ -80,8 +79,7 @@ export function retryDelayMs(
 }
 
 // Jitter only lengthens a pause: a stated pause by at most a tenth, a backoff by at most a quarter.
-function pauseAfter(made: number, random: number, statedMs: number | undefined): number {
+function pauseAfter(made: number, random: number, statedMs = 0): number {
   const backoff = (1 + random / 4) * Math.min(BACKOFF_CAP_MS, BACKOFF_MS * 2 ** made);
-  if (statedMs === undefined) return Math.ceil(backoff);
   return Math.ceil(Math.max(backoff, statedMs + random * Math.min(1000, statedMs / 10)));
 }

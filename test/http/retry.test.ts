@@ -4,7 +4,7 @@ import { retryDelayMs, statusTraits } from '../../src/http/retry.ts';
 import type { HttpResponse, TransportErrorReason } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 
-const attempts = { made: 1, allowed: 5, maxWaitMs: 120_000 };
+const attempts = { made: 1, maxRetries: 4, maxWaitMs: 120_000 };
 type Result = HttpResponse | TransportError;
 const response = (status: number, retryAfter?: string): Result => ({
   status,
@@ -45,7 +45,9 @@ test.each([
 
 test('the backoff of a read doubles, up to ten seconds, and jitter only lengthens it', () => {
   const pauses = (random: number): unknown[] =>
-    [1, 2, 3, 4, 5, 6, 7].map((made) => retryDelayMs(READ, response(500), { ...attempts, allowed: 99, made }, random));
+    [1, 2, 3, 4, 5, 6, 7].map((made) =>
+      retryDelayMs(READ, response(500), { ...attempts, maxRetries: 98, made }, random),
+    );
   expect(pauses(0.999999)).toEqual([375, 750, 1500, 3000, 6000, 12_000, 12_500]);
   expect(pauses(0)).toEqual([300, 600, 1200, 2400, 4800, 9600, 10_000]);
 });
