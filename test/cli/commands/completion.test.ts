@@ -29,6 +29,7 @@ test.each([
   ['sandbox --fault l', ['latency', 'lost-response']],
   ['-p ', PROFILES],
   ['categories list --format ', FORMATS],
+  // bash splits `--format=nd` into three words.
   ['categories list --format = nd', ['ndjson']],
   ['categories list --format =', FORMATS],
   ['categories ls --sort ', ['id', 'name']],
@@ -76,7 +77,7 @@ const LINES = {
   'sandbox --fault lost': 'sandbox --fault lost-response',
 };
 
-/** Types each line in a shell, in which petstore prints its arguments; `\t` is Tab. */
+/** Types each line and Tab in a shell in which `petstore` prints its arguments; returns the screen. */
 async function typeInShell(shell: string, lines: readonly string[]): Promise<string> {
   const { dir, env } = place();
   const program = `[ "$1" = __complete ] && exec '${process.execPath}' '${BIN}' "$@"\necho "ran: $*."\n`;
@@ -106,10 +107,10 @@ needs('zsh')('Tab in zsh lists values alone, and commands with their description
   expect(screen).toMatch(/^switch +-- set the active profile/m);
 });
 
-test('the PowerShell completion script registers itself and completes an empty last word', async () => {
+test('the PowerShell script registers a completer, and `__complete --at-blank` completes an empty last word', async () => {
   const { out } = await inProcess(['completion', 'powershell']);
   expect(out).toMatch(/^Register-ArgumentCompleter -Native -CommandName petstore/m);
-  // npm's shim for PowerShell drops a bare --.
+  // npm's shim for PowerShell drops an unquoted `--`.
   expect(out).toContain("& petstore __complete @flags '--' @words");
   const offered = await inProcess(['__complete', '--at-blank', '--', 'auth', 'switch']);
   expect(offered).toMatchObject({ code: 0, out: expect.stringMatching(/^staging\t/m) });

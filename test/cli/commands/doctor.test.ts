@@ -41,7 +41,7 @@ function withConfig(files: Readonly<Record<string, string>>): string {
   return dir;
 }
 
-test('`doctor --json` prints every check of a healthy setup, and creates no config directory', async () => {
+test('`doctor --json` prints every check of a healthy setup without hints, and creates no config directory', async () => {
   const dir = tempDir();
   const { code, checks, err } = await doctor((await serving(() => LISTED)).env, [], dir);
   expect([code, err]).toEqual([0, '']);
@@ -73,7 +73,7 @@ const NOT_FOUND = { status: 404, body: {} };
 
 type Row = [what: string, env: (url: string) => object, code: number, id: string, detail: string, hint: string];
 
-// `production` has the URL of the service and no key.
+// The saved profile `production` has the URL of the service and no key.
 test.each<[...Row, response?: { readonly body: unknown; readonly status?: number }]>([
   ['a mistyped profile', named('stagin'), 2, 'profile', 'available profiles: "production"', 'did you mean "staging"?'],
   ['a closed port', () => at('http://127.0.0.1:9/v1'), 6, 'connection', 'refused (TCP)', 'port in PETSTORE_BASE_URL'],
@@ -86,7 +86,7 @@ test.each<[...Row, response?: { readonly body: unknown; readonly status?: number
   ['a wrong path in the saved URL', () => KEY, 4, 'service', '404', LOGIN, NOT_FOUND],
   ['a key without permission', at, 4, 'service', '(403): No.', 'plan and permissions', FORBIDDEN],
   ['a server error', at, 7, 'service', '500', 'try again later', { status: 500, body: {} }],
-  ['an error that repeats the key', at, 4, 'service', '(422): No [redacted].', 'no hint', UNPROCESSABLE],
+  ['a response that repeats the key', at, 4, 'service', '(422): No [redacted].', 'no hint', UNPROCESSABLE],
   ['a list of invalid categories', at, 7, 'service', 'invalid response', 'no hint', { body: [{ id: 'x' }] }],
   ['an empty key and a saved URL', () => ({ PETSTORE_API_KEY: '' }), 3, 'api_key', 'is empty', 'set PETSTORE_API_KEY'],
   ['an unusable sandbox directory', sandboxWithoutData, 9, 'state', NO_DIRECTORY, 'set PETSTORE_STATE_DIR'],
@@ -134,24 +134,25 @@ test('after a response that is cut off, the service check of `doctor` fails, and
   expect(of('clock')?.detail).toBe('not checked: no response');
 });
 
-test('`doctor` without a key sends nothing', async () => {
+test('`doctor` without a key sends nothing and exits with code 3', async () => {
   const { url, requests } = await serving(() => LISTED);
   const { code, of } = await doctor({ PETSTORE_BASE_URL: url });
   const details = ['connection', 'service', 'clock'].map((id) => of(id)?.detail);
   expect([code, details, requests]).toEqual([3, Array(3).fill('not checked: no API key'), []]);
 });
 
+const SAVED = '…0001 accepted (saved)';
 const COMMAND = { PETSTORE_API_KEY_COMMAND: `"${process.execPath}" -p '"command-key-0002"'` };
 
 test.each([
-  [{}, '', 'production (active)', 'URL', '…0001 accepted (saved)'],
-  [{}, '-p production', 'production (from --profile)', 'URL', '…0001 accepted (saved)'],
-  [named('farm')(), '', 'farm (from PETSTORE_PROFILE)', 'URL/farm/v1', '…0001 accepted (saved)'],
-  [{ PETSTORE_BASE_URL: 'URL' }, '', 'production (active)', 'URL (from the environment)', '…0001 accepted (saved)'],
-  [KEY, '', 'production (active)', 'URL', '…cdef accepted (from the environment)'],
-  [COMMAND, '', 'production (active)', 'URL', '…0002 accepted (from a key command)'],
-  [{}, '-p sandbox', 'sandbox (from --profile)', 'not used by the sandbox', 'not used by the sandbox'],
-])('with %j and options "%s", `doctor` names profile %s, URL %s and key %s', async (env, args, profile, url, key) => {
+  ['only saved settings', {}, '', 'production (active)', 'URL', SAVED],
+  ['`-p production`', {}, '-p production', 'production (from --profile)', 'URL', SAVED],
+  ['PETSTORE_PROFILE', named('farm')(), '', 'farm (from PETSTORE_PROFILE)', 'URL/farm/v1', SAVED],
+  ['PETSTORE_BASE_URL', { PETSTORE_BASE_URL: 'URL' }, '', 'production (active)', 'URL (from the environment)', SAVED],
+  ['PETSTORE_API_KEY', KEY, '', 'production (active)', 'URL', '…cdef accepted (from the environment)'],
+  ['PETSTORE_API_KEY_COMMAND', COMMAND, '', 'production (active)', 'URL', '…0002 accepted (from a key command)'],
+  ['`-p sandbox`', {}, '-p sandbox', 'sandbox (from --profile)', 'not used by the sandbox', 'not used by the sandbox'],
+])('`doctor` with %s shows which profile, base URL and key are used', async (_what, env, args, profile, url, key) => {
   const { origin, url: saved } = await serving(() => ({ body: [{ id: 1, name: 'cat' }] }));
   const stored = { url: saved, key: 'stored-key-0001', origin };
   const profiles = { production: stored, farm: { ...stored, url: `${saved}/farm/v1` } };
@@ -166,32 +167,31 @@ test.each([
 });
 
 const NETWORK = "check this machine's network connection";
+const RENEW = 'synchronize the system clock, or renew the certificate';
+const TRUST = 'set NODE_EXTRA_CA_CERTS to the certificate file of a trusted authority';
 
 test.each([
-  ['ENOTFOUND', 'connect', 'DNS', 'check the host name in URL'],
-  ['EAI_FAIL', 'connect', 'DNS', 'check the host name in URL'],
-  ['EAI_AGAIN', 'connect', 'DNS', NETWORK],
-  ['ENETUNREACH', 'connect', 'TCP', NETWORK],
-  ['', 'timeout', 'TCP', 'check the host and port in URL'],
-  ['CERT_HAS_EXPIRED', 'tls', 'TLS', 'synchronize the system clock, or renew the certificate'],
-  ['CERT_NOT_YET_VALID', 'tls', 'TLS', 'synchronize the system clock, or renew the certificate'],
-  ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls', 'TLS', 'check the host name in URL'],
-  ['HOSTNAME_MISMATCH', 'tls', 'TLS', 'check the host name in URL'],
-  ['CERT_UNTRUSTED', 'tls', 'TLS', 'set NODE_EXTRA_CA_CERTS to the certificate file of a trusted authority'],
-] as const)(
-  '`doctor` reports a connection error (code "%s", reason "%s") as a %s error, with the hint: %s',
-  (code, reason, step, hint) => {
-    const cause = new TransportError(reason, false, 'no response', { code });
-    const error = new PetstoreError('network', 'no response', { cause });
-    for (const [urlSource, url] of [
-      ['environment', 'PETSTORE_BASE_URL'],
-      ['stored', 'the base URL of profile "farm"'],
-    ] as const) {
-      const shown = connectionError(error, { profile: 'farm', urlSource });
-      expect(shown).toMatchObject({ message: `no response (${step})`, hint: hint.replace('URL', url) });
-    }
-  },
-);
+  ['an unknown host', 'DNS', 'ENOTFOUND', 'connect', 'check the host name in URL'],
+  ['a permanent lookup error', 'DNS', 'EAI_FAIL', 'connect', 'check the host name in URL'],
+  ['a temporary lookup error', 'DNS', 'EAI_AGAIN', 'connect', NETWORK],
+  ['an unreachable network', 'TCP', 'ENETUNREACH', 'connect', NETWORK],
+  ['a timeout before the request was sent', 'TCP', '', 'timeout', 'check the host and port in URL'],
+  ['an expired certificate', 'TLS', 'CERT_HAS_EXPIRED', 'tls', RENEW],
+  ['a certificate that is not yet valid', 'TLS', 'CERT_NOT_YET_VALID', 'tls', RENEW],
+  ['a certificate of another host', 'TLS', 'ERR_TLS_CERT_ALTNAME_INVALID', 'tls', 'check the host name in URL'],
+  ['a mismatched host name', 'TLS', 'HOSTNAME_MISMATCH', 'tls', 'check the host name in URL'],
+  ['an untrusted certificate', 'TLS', 'CERT_UNTRUSTED', 'tls', TRUST],
+] as const)('`doctor` reports %s as a failure of %s, with a hint', (_what, step, code, reason, hint) => {
+  const cause = new TransportError(reason, false, 'no response', { code });
+  const error = new PetstoreError('network', 'no response', { cause });
+  for (const [urlSource, url] of [
+    ['environment', 'PETSTORE_BASE_URL'],
+    ['stored', 'the base URL of profile "farm"'],
+  ] as const) {
+    const shown = connectionError(error, { profile: 'farm', urlSource });
+    expect(shown).toMatchObject({ message: `no response (${step})`, hint: hint.replace('URL', url) });
+  }
+});
 
 test('`doctor` prints the row of each check as soon as the check ends', async () => {
   let before = '';
@@ -230,7 +230,7 @@ test.runIf(hasMounts)('`doctor` reports a full disk, with the hint to free disk 
 });
 
 test.runIf(hasModes).each(['705', '750'])(
-  '`doctor` warns about a config directory of mode %s with a `chmod` hint, and not about one of mode 700',
+  '`doctor` warns, with a `chmod` hint, about a config directory of mode %s, but not about one of mode 700',
   async (mode) => {
     const dir = withConfig({ 'config.json': '{}' });
     const hint = `run \`chmod -R go= ${join(dir, 'config')}\``;
@@ -245,7 +245,7 @@ test.runIf(hasModes).each(['705', '750'])(
   },
 );
 
-needs('redis')('`doctor` warns about a state server that may evict keys, and only about such a server', async () => {
+needs('redis')('`doctor` warns if a state server may evict keys, but not if its memory is unlimited', async () => {
   const check = async (...args: string[]) => {
     await using server = await RedisServer.start({ args });
     const { env } = await serving(() => LISTED);
@@ -259,7 +259,7 @@ needs('redis')('`doctor` warns about a state server that may evict keys, and onl
 });
 
 needs('redis').each(['xadd', 'del'])(
-  '`doctor` rejects a state server if its user has no permission for `%s`',
+  'the state server check of `doctor` fails without permission for the command `%s`',
   async (command) => {
     await using server = await RedisServer.start();
     const connection = parseStateUrl(server.url, undefined, { url: 'X', password: 'Y' });
@@ -272,12 +272,12 @@ needs('redis').each(['xadd', 'del'])(
 );
 
 test.each([
-  [5000, 'ok', 'agrees with the service'],
-  [5001, 'warning', 'the system clock is 6s ahead of the service'],
-  [90_000, 'warning', 'the system clock is 1m 30s ahead of the service'],
-  [-90_000, 'warning', 'the system clock is 1m 30s behind the service'],
-  [undefined, 'skipped', 'the response has no Date header'],
-])('the clock check of `doctor` reports $1: $2', (off, status, detail) => {
+  ['a clock 5 s ahead', 'ok', 'agrees with the service', 5000],
+  ['a clock 5.001 s ahead', 'warning', 'the system clock is 6s ahead of the service', 5001],
+  ['a clock 90 s ahead', 'warning', 'the system clock is 1m 30s ahead of the service', 90_000],
+  ['a clock 90 s behind', 'warning', 'the system clock is 1m 30s behind the service', -90_000],
+  ['a response without a date', 'skipped', 'the response has no Date header', undefined],
+])('for %s, the clock check of `doctor` has the status "%s"', (_what, status, detail, off) => {
   const theirs = Date.parse('2026-11-21T12:00:00Z');
   const at = theirs + 500 + (off ?? 0);
   const headers = off === undefined ? {} : { date: new Date(theirs).toUTCString() };

@@ -18,7 +18,7 @@ function allOf(command: Command): Command[] {
 }
 
 test.each(reference.commands.map((command) => [command.path, command] as const))(
-  'the help of `%s` describes the command and its output, with at least two examples',
+  'the help of `petstore %s` describes the command and its output, and shows at least two examples',
   (path, { description, output, examples }) => {
     expect(description).not.toBe('');
     expect(examples.filter((line) => line.includes(`petstore ${path}`)).length).toBeGreaterThanOrEqual(2);
@@ -52,7 +52,7 @@ test.each([
   [40, 40],
   [80, 80],
   [200, 100],
-])('at %i columns, no line of help is wider than %i', async (columns, widest) => {
+])('at %i columns, no line of help has more than %i characters', async (columns, widest) => {
   for (const command of all) {
     const { code, out } = await inProcess([...commandPath(command).split(' ').slice(1), '--help'], { columns });
     expect(code).toBe(0);
@@ -81,11 +81,11 @@ test('`petstore help` resolves an alias, and `petstore` prints the same text as 
 });
 
 test.each([
-  ['--help --json', ''],
-  ['categories --help --json', 'categories '],
-  ['--json categories ls --search x --help', 'categories list'],
-  ['help categories create --format=json', 'categories create'],
-])('`petstore %s` prints the reference of the commands that begin with "%s" as JSON', async (line, prefix) => {
+  ['--help --json', 'all commands', ''],
+  ['categories --help --json', 'the group `categories`', 'categories '],
+  ['--json categories ls --search x --help', '`categories list`', 'categories list'],
+  ['help categories create --format=json', '`categories create`', 'categories create'],
+])('`petstore %s` prints the reference of %s as JSON', async (line, _what, prefix) => {
   const { code, out, err } = await inProcess(line.split(' '));
   expect({ code, err }).toEqual({ code: 0, err: '' });
   const commands = reference.commands.filter(({ path }) => path.startsWith(prefix));

@@ -79,19 +79,16 @@ test('`quota --clear --refresh` shows the remaining quota of the response', asyn
 const URL_AND_KEY = { PETSTORE_API_KEY: 'k_0123456789', PETSTORE_BASE_URL: 'https://b.example/v1' };
 
 test.each([
-  [{}, 'farm', 'farm'],
-  [{ PETSTORE_API_KEY: 'k_0123456789' }, 'farm', 'farm'],
-  [URL_AND_KEY, null, 'none (base URL from the environment)'],
-])(
-  '`quota` with the active profile "farm" and the environment %j reports the profile %j',
-  async (env, profile, shown) => {
-    const dir = tempDir();
-    const login = 'auth login farm --no-verify --url https://a.example/v1'.split(' ');
-    expect((await inProcess(login, { dir, stdin: 'k_0123456789' })).code).toBe(0);
-    expect(JSON.parse((await inProcess(['quota', '--json'], { dir, env })).out)).toMatchObject({ profile });
-    expect((await inProcess(['quota'], { dir, env })).out).toContain(`profile       ${shown}\n`);
-  },
-);
+  ['nothing', 'the active profile', {}, 'farm', 'farm'],
+  ['only a key', 'the active profile', { PETSTORE_API_KEY: 'k_0123456789' }, 'farm', 'farm'],
+  ['a key and a base URL', 'no profile', URL_AND_KEY, null, 'none (base URL from the environment)'],
+])('`quota` with %s in the environment names %s', async (_what, _name, env, profile, shown) => {
+  const dir = tempDir();
+  const login = 'auth login farm --no-verify --url https://a.example/v1'.split(' ');
+  expect((await inProcess(login, { dir, stdin: 'k_0123456789' })).code).toBe(0);
+  expect(JSON.parse((await inProcess(['quota', '--json'], { dir, env })).out)).toMatchObject({ profile });
+  expect((await inProcess(['quota'], { dir, env })).out).toContain(`profile       ${shown}\n`);
+});
 
 test('`quota --refresh` reports a response without rate-limit headers', async () => {
   const { env } = await serving(() => ({ body: [] }));
@@ -101,7 +98,7 @@ test('`quota --refresh` reports a response without rate-limit headers', async ()
 
 const HOUR = 3_600_000;
 
-/** The headers of a window that ends `inMs` after START. */
+/** The headers of a window that ends `inMs` milliseconds after START. */
 const windowHeaders = (limit: number, left: number, inMs: number) => ({
   date: new Date(START).toUTCString(),
   'x-ratelimit-limit': `${limit}`,
@@ -112,12 +109,12 @@ const windowHeaders = (limit: number, left: number, inMs: number) => ({
 test.each([
   ['the last request of a window', [{ body: [], headers: windowHeaders(60, 0, 30_000) }], /^next request {2}in \d+s/m],
   [
-    'a 429 with a reset',
+    'a 429 with a reset time',
     [{ status: 429, headers: windowHeaders(60, 0, 30_000) }],
     /^blocked {7}by the reset time, ends in \d+s/m,
   ],
   [
-    'a window without a limit that has ended',
+    'the end of a window with an unknown limit',
     [{ body: [], headers: { ...windowHeaders(60, 59, 0), 'x-ratelimit-limit': '' } }],
     /^remaining {5}unknown \(run with --refresh to update\)\nreset {9}passed \ds ago$/m,
   ],
@@ -130,7 +127,7 @@ test.each([
     ],
     /^remaining {5}59 of 60\nreset {9}in 30s\ndaily limit {3}500 of 1,000\nreset {9}in 9h.*\nupdated/m,
   ],
-])('`quota` shows the state after %s', async (_what, responses, shown) => {
+])('`quota` shows the rate-limit state after %s', async (_what, responses, shown) => {
   const queue = [...responses];
   const { env } = await serving(() => queue.shift() ?? 'reset');
   const options = { env, dir: tempDir(), clock: new FakeClock() };
@@ -144,7 +141,7 @@ test('`quota` shows that the rate limit is not shared if the state directory is 
   expect(out).toMatch(/\nshared {8}no \(state directory is not writable\)\n$/);
 });
 
-/** The line `ms` milliseconds after START. */
+/** The quota line `ms` milliseconds after START. */
 function lineAt(ms: number, state = play('0 take a, 0 ok a'), profile?: string): string | undefined {
   const quota = { ...quotaOf(state, START + ms), shared: true, stateServer: null };
   return formatQuotaLine(quota, START + ms, profile);

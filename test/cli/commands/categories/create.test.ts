@@ -1,4 +1,4 @@
-// `categories create`: --if-missing, formats and output errors.
+// `categories create`: --if-missing, changed names, unknown outcomes, output errors and formats.
 import { expect, test } from 'vitest';
 import { run } from '../../../../src/cli/program.ts';
 import { PetstoreError } from '../../../../src/errors.ts';

@@ -11,34 +11,37 @@ async function get(args: readonly string[], headers: Record<string, string> = {}
 }
 
 test.each([
-  [['dog'], 'Category "dog" (id 1): Canis␊familiaris\n'],
-  [['--id', '2'], 'Category "cat" (id 2)\n'],
-  [['--id', '-5'], 'Category "eel" (id -5)\n'],
-  [['--id', '03', '--json'], '{"id":3,"name":"cat"}\n'],
-  [['guinea pig', '--json'], '{"id":9223372036854775807,"name":"guinea pig","color":"brown"}\n'],
-  [['--id', '9223372036854775807'], 'Category "guinea pig" (id 9223372036854775807)\n'],
-])('`categories get` with the arguments %j prints %j', async (args, out) => {
+  ['its name', ['dog'], 'Category "dog" (id 1): Canis␊familiaris\n'],
+  ['its id', ['--id', '2'], 'Category "cat" (id 2)\n'],
+  ['a negative id', ['--id', '-5'], 'Category "eel" (id -5)\n'],
+  ['an id with a leading zero', ['--id', '03', '--json'], '{"id":3,"name":"cat"}\n'],
+  ['a name with a space', ['guinea pig', '--json'], '{"id":9223372036854775807,"name":"guinea pig","color":"brown"}\n'],
+  ['an id above 2^53', ['--id', '9223372036854775807'], 'Category "guinea pig" (id 9223372036854775807)\n'],
+])('`categories get` finds a category by %s and prints it', async (_what, args, out) => {
   expect(await get(args)).toEqual({ code: 0, out, err: '' });
 });
 
 const LIST = 'run `petstore categories list` to see all categories';
 
 test.each([
-  [['Dog'], 'not_found', 'category "Dog" does not exist', 'did you mean "dog"?'],
-  [['dgo'], 'not_found', 'category "dgo" does not exist', 'did you mean "dog"?'],
-  [['2'], 'not_found', 'category "2" does not exist', 'use --id instead of the name'],
-  [['horse'], 'not_found', 'category "horse" does not exist', LIST],
-  [['--id', '4'], 'not_found', 'category with id 4 does not exist', LIST],
-  [['cat'], 'ambiguous', 'category "cat" exists more than once (ids 2, 3)', 'use --id instead of the name'],
-])('`categories get` with the arguments %j is rejected with the code %s', async (args, code, message, hint) => {
-  const got = await get([...args, '--json']);
-  expect(got).toMatchObject({ code: 4, out: '' });
-  expect(JSON.parse(got.err)).toEqual({ error: { kind: 'rejected', message, hint, code } });
-  // In brackets, a code would look like the service's.
-  expect((await get(args)).err).toBe(`error: ${message}\nhint: ${hint}\n`);
-});
+  [['Dog'], 'not_found', 'did you mean "dog"?', 'category "Dog" does not exist'],
+  [['dgo'], 'not_found', 'did you mean "dog"?', 'category "dgo" does not exist'],
+  [['2'], 'not_found', 'use --id instead of the name', 'category "2" does not exist'],
+  [['horse'], 'not_found', LIST, 'category "horse" does not exist'],
+  [['--id', '4'], 'not_found', LIST, 'category with id 4 does not exist'],
+  [['cat'], 'ambiguous', 'use --id instead of the name', 'category "cat" exists more than once (ids 2, 3)'],
+])(
+  '`categories get` with the arguments %j fails with the code %s and the hint: %s',
+  async (args, code, hint, message) => {
+    const got = await get([...args, '--json']);
+    expect(got).toMatchObject({ code: 4, out: '' });
+    expect(JSON.parse(got.err)).toEqual({ error: { kind: 'rejected', message, hint, code } });
+    // The text omits the code, which would look like a code of the service.
+    expect((await get(args)).err).toBe(`error: ${message}\nhint: ${hint}\n`);
+  },
+);
 
-test('`get` with only one page of the list prints a category on this page, and fails for another category', async () => {
+test('if the service sends only one page of the list, `get` prints a category on it and fails for any other', async () => {
   const headers = { link: '</v1/categories?page=2>; rel="next"' };
   expect(await get(['dog', '--json'], headers)).toMatchObject({ code: 0, err: '' });
   const err = 'error: cannot determine whether category "rat" exists: the service sent only one page';

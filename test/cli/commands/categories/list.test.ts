@@ -1,4 +1,4 @@
-// `categories list`: --search and --sort, which the service does not support, and formats.
+// `categories list`: --search, --sort and --columns, empty and incomplete lists.
 import { expect, test } from 'vitest';
 import { filterAndSort } from '../../../../src/cli/commands/categories/list.ts';
 import { stringifyJson } from '../../../../src/text/json.ts';
@@ -12,18 +12,18 @@ const categories = [
 ];
 
 test.each<[string, Parameters<typeof filterAndSort>[1], string[]]>([
-  ["keeps the service's order without options", {}, ['élan', 'Zebra', 'cat', 'Elephant']],
-  ['is searched regardless of case', { search: 'CAT' }, ['cat']],
-  ['is searched in descriptions', { search: 'catus' }, ['cat']],
-  ['is searched regardless of Unicode composition', { search: 'e\u0301LAN' }, ['élan']],
-  ['is empty if nothing matches', { search: 'dog' }, []],
-  ['is sorted by name with English collation', { sort: 'name' }, ['cat', 'élan', 'Elephant', 'Zebra']],
-  ['is sorted by ids as numbers, even above 2^53', { sort: 'id' }, ['Elephant', 'Zebra', 'cat', 'élan']],
-])('a list of categories %s (options: %j)', (_what, options, names) => {
+  ["without options keeps the service's order", {}, ['élan', 'Zebra', 'cat', 'Elephant']],
+  ['with `--search` ignores case', { search: 'CAT' }, ['cat']],
+  ['with `--search` also searches descriptions', { search: 'catus' }, ['cat']],
+  ['with `--search` ignores Unicode composition', { search: 'e\u0301LAN' }, ['élan']],
+  ['with `--search` is empty if nothing matches', { search: 'dog' }, []],
+  ['with `--sort name` uses English collation', { sort: 'name' }, ['cat', 'élan', 'Elephant', 'Zebra']],
+  ['with `--sort id` compares numbers, even above 2^53', { sort: 'id' }, ['Elephant', 'Zebra', 'cat', 'élan']],
+])('`categories list` %s', (_what, options, names) => {
   expect(filterAndSort(Object.freeze(categories), options).map(({ name }) => name)).toEqual(names);
 });
 
-test('`--sort name` sorts categories of the same name by id', () => {
+test('`categories list --sort name` sorts categories of the same name by id', () => {
   const cats = [2, 1, 3].map((id) => ({ id, name: 'cat' }));
   expect(filterAndSort(cats, { sort: 'name' }).map(({ id }) => id)).toEqual([1, 2, 3]);
 });
@@ -50,6 +50,7 @@ test('a list that is one page of several is printed with a warning', async () =>
   expect(run).toEqual({ code: 0, out: 'id,name,description\n1,cat,\n', err });
 });
 
+/** With fields that petstore does not know. */
 const withExtras = [
   { id: 9223372036854775807n, name: 'cat', description: 'x', tags: ['a', 'b'], size: 3 },
   { id: 2, name: 'dog', size: null },
@@ -59,20 +60,17 @@ test.each([
   ['id,name', 'id,name\n9223372036854775807,cat\n2,dog\n'],
   ['name, id', 'name,id\ncat,9223372036854775807\ndog,2\n'],
   ['name,tags,size', 'name,tags,size\ncat,"[""a"",""b""]",3\ndog,,\n'],
-])(
-  '`list --columns %s` prints these columns as a table, CSV and TSV, including fields that the service adds',
-  async (names, csv) => {
-    const { env } = await serving(() => ({ body: stringifyJson(withExtras) }));
-    const run = async (...more: string[]) =>
-      (await inProcess(['categories', 'list', '-q', '--columns', names, ...more], { env })).out;
-    expect(await run('--format', 'csv')).toBe(csv);
-    const [header, , dog] = csv.split('\n');
-    expect(await run('--format', 'csv', '--search', 'dog')).toBe(`${header}\n${dog}\n`);
-    const lines = (await run('--format', 'tsv')).split('\n');
-    expect(lines[0]).toBe(header?.replaceAll(',', '\t'));
-    expect((await run()).split('\n', 1)[0]?.trim().split(/\s+/)).toEqual(header?.toUpperCase().split(','));
-  },
-);
+])('`list --columns %s` prints these fields of the response as a table, CSV and TSV', async (names, csv) => {
+  const { env } = await serving(() => ({ body: stringifyJson(withExtras) }));
+  const run = async (...more: string[]) =>
+    (await inProcess(['categories', 'list', '-q', '--columns', names, ...more], { env })).out;
+  expect(await run('--format', 'csv')).toBe(csv);
+  const [header, , dog] = csv.split('\n');
+  expect(await run('--format', 'csv', '--search', 'dog')).toBe(`${header}\n${dog}\n`);
+  const lines = (await run('--format', 'tsv')).split('\n');
+  expect(lines[0]).toBe(header?.replaceAll(',', '\t'));
+  expect((await run()).split('\n', 1)[0]?.trim().split(/\s+/)).toEqual(header?.toUpperCase().split(','));
+});
 
 test.each([
   ['--columns id,nam', 'invalid column "nam" for --columns', 'use id, name, description, tags or size'],
