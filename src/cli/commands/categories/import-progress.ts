@@ -106,17 +106,21 @@ interface Progress {
 
 /** @returns a function that formats the progress line: rows done, time left, quota, unknown rows */
 export function progressLineFormatter(clock: Clock): (progress: Progress) => string {
-  const pace = new Pace(clock);
   const lengths = new WindowLengths();
+  let lastTick: number | undefined;
+  /** The time in which rows were created, from the first call. */
+  let activeMs = 0;
   return ({ counts: { created, skipped, failed, unknown, pending }, quota, isWaiting, room }) => {
     const done = created + skipped + failed;
     const window = windowIn(quota);
+    const tick = clock.monotonic();
     // If the window is unknown, the estimate lacks the waits, so the pace includes them.
-    pace.tick(!isWaiting || !window);
+    if (!isWaiting || !window) activeMs += tick - (lastTick ?? tick);
+    lastTick = tick;
     const rows = unknown + pending;
     const { ms } = estimateDuration(rows, quota, clock.now(), window && lengths.observe(window));
     const isUnknown = window !== undefined && ms === null;
-    const left = isUnknown ? 0 : Math.max(ms ?? 0, rows * pace.msPerRow(created));
+    const left = isUnknown ? 0 : Math.max(ms ?? 0, created > 0 ? (rows * activeMs) / created : 0);
     const parts: string[] = [];
     if (rows > 0 && left > 0) parts.push(`${formatRough(left)} left`);
     if (window && window.remaining !== null && !isWaiting)
@@ -125,28 +129,6 @@ export function progressLineFormatter(clock: Clock): (progress: Progress) => str
     const start = `${formatNumber(done)} of ${formatNumber(done + rows)}`;
     return parts.reduce((line, part) => (line.length + 3 + part.length > room ? line : `${line} · ${part}`), start);
   };
-}
-
-/** Measures how long a row takes, without the time that `tick` excludes. */
-class Pace {
-  readonly #clock: Clock;
-  #lastTick: number | undefined;
-  #activeMs = 0;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** @param isActive whether the time since the last tick counts; the time before the first one does not */
-  tick(isActive: boolean): void {
-    const now = this.#clock.monotonic();
-    if (isActive) this.#activeMs += now - (this.#lastTick ?? now);
-    this.#lastTick = now;
-  }
-
-  msPerRow(created: number): number {
-    return created > 0 ? this.#activeMs / created : 0;
-  }
 }
 
 /** The lengths of windows, each measured from one reset to the next. */
