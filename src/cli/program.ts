@@ -17,7 +17,7 @@ import { quota } from './commands/quota.ts';
 import { sandbox } from './commands/sandbox/serve.ts';
 import type { Context } from './context.ts';
 import type { TypedOptions } from './global-options.ts';
-import { addGlobalOptions, wantsJson } from './global-options.ts';
+import { addGlobalOptions } from './global-options.ts';
 import type { ParseError } from './usage-error.ts';
 
 /** @returns the exit code (docs/cli.md, exit codes); never rejects */
@@ -30,8 +30,7 @@ export async function run(context: Context): Promise<number> {
     return 0;
   } catch (error) {
     const { reportError } = await import('./report-error.ts');
-    const options = program.opts<TypedOptions>();
-    return await reportError(error, context, { ...options, json: wantsJson(options) });
+    return await reportError(error, context, program.opts());
   } finally {
     // A failed cleanup does not change the exit code.
     for (const cleanup of context.cleanups.reverse()) await cleanup().catch(() => undefined);

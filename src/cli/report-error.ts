@@ -4,25 +4,24 @@ import type { PetstoreError } from '../errors.ts';
 import { toPetstoreError } from '../errors.ts';
 import { escapeControls, terminalSafeJson } from '../text/escape.ts';
 import type { Context } from './context.ts';
-import type { GlobalOptions } from './global-options.ts';
+import type { TypedOptions } from './global-options.ts';
+import { wantsJson } from './global-options.ts';
 import { withHint } from './hints.ts';
 import { loadStyle } from './output/render.ts';
 import { EXIT_CODES } from './reference.ts';
-
-type ReportOptions = Pick<GlobalOptions, 'profile' | 'json' | 'verbose' | 'color'>;
 
 /**
  * Accepts any thrown value.
  * @returns the exit code (docs/cli.md, exit codes)
  */
-export async function reportError(error: unknown, context: Context, options: ReportOptions): Promise<number> {
+export async function reportError(error: unknown, context: Context, options: TypedOptions): Promise<number> {
   const shown = withHint(toPetstoreError(error), context, options.profile);
   const code = exitCodeOf(shown);
   if (shown.details.silent) return code;
   const { stderr, env } = context;
   const { red } = await loadStyle(stderr, env, options.color);
   const json = `${terminalSafeJson(JSON.stringify({ error: shown }))}\n`;
-  await stderr.write(options.json ? json : textLines(shown, red));
+  await stderr.write(wantsJson(options) ? json : textLines(shown, red));
   if (options.verbose && shown.kind === 'internal') await stderr.write(`${escapeControls(inspect(shown), '\n')}\n`);
   return code;
 }
