@@ -7,11 +7,6 @@ import { actionHandler, PetstoreCommand } from '../command.ts';
 import { usedProfileName } from '../profiles/credentials.ts';
 import { READ_ERRORS } from '../reference.ts';
 
-interface QuotaOptions {
-  readonly refresh?: boolean;
-  readonly clear?: true;
-}
-
 interface ProfileQuota {
   /** Null if the base URL comes from the environment. */
   readonly profile: string | null;
@@ -20,7 +15,7 @@ interface ProfileQuota {
   readonly refreshed: boolean;
 }
 
-const quotaAction: Action<QuotaOptions, ProfileQuota> = {
+const quotaAction: Action<{ readonly refresh?: boolean; readonly clear?: true }, ProfileQuota> = {
   async run(session, { clear, refresh: refreshed = false }) {
     const profile = usedProfileName(await session.target()) ?? null;
     const ledger = await session.ledger();

@@ -167,15 +167,13 @@ async function runCommand(session: Session, line: string, mayRun: boolean): Prom
   return { value, hint: 'make --key-command print a valid key' };
 }
 
-const STORED = { urlSource: 'stored', keySource: 'stored' } as const;
-
 /** Lists the categories until the service accepts URL and key; asks again for a rejected one that was typed at a prompt. */
 async function verify(session: Session, profile: string, givenUrl: Entered<BaseUrl>, givenKey: Entered<string>) {
   let url = givenUrl;
   let key = givenKey;
   for (;;) {
-    const { url: baseUrl } = url.value;
-    const service = await session.connect({ profile, baseUrl, key: key.value, ...STORED });
+    const given = { profile, baseUrl: url.value.url, key: key.value };
+    const service = await session.connect({ ...given, urlSource: 'stored', keySource: 'stored' });
     try {
       await (await service.categories()).list();
       return { url: url.value, key: key.value };

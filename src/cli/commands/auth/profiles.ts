@@ -59,12 +59,7 @@ const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
   },
 };
 
-interface SwitchResult {
-  readonly profile: string;
-  readonly changed: boolean;
-}
-
-const switchAction: Action<object, SwitchResult> = {
+const switchAction: Action<object, { readonly profile: string; readonly changed: boolean }> = {
   async run(session, _options, profile = '') {
     const store = await session.profiles();
     checkProfileExists(checkProfileName(profile), store.names());

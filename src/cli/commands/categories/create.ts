@@ -1,18 +1,14 @@
 // `petstore categories create`: creates one category, or with --if-missing returns the existing one.
 import { createCategory, quotedName } from '../../../api/categories.ts';
 import { PetstoreError } from '../../../errors.ts';
-import type { Category } from '../../../public-types.ts';
+import type { NewCategory } from '../../../public-types.ts';
 import type { Action } from '../../command.ts';
 import { actionHandler, PetstoreCommand } from '../../command.ts';
 import { CHANGE_ERRORS } from '../../reference.ts';
 
-interface CreateOptions {
-  readonly name: string;
-  readonly description?: string;
-  readonly ifMissing?: true;
-}
+type Result = Awaited<ReturnType<typeof createCategory>>;
 
-const createAction: Action<CreateOptions, { readonly category: Category; readonly created: boolean }> = {
+const createAction: Action<NewCategory & { readonly ifMissing?: true }, Result> = {
   async run(session, { name, description, ifMissing }) {
     // An unset shell variable is a common cause of an empty name.
     if (name.trim() === '') {

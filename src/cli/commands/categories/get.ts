@@ -9,10 +9,6 @@ import type { View } from '../../output/view.ts';
 import { READ_ERRORS } from '../../reference.ts';
 import type { Session } from '../../session.ts';
 
-interface GetOptions {
-  readonly id?: string;
-}
-
 const view: View<Category> = {
   text({ id, name, description }, { style }) {
     const what = `Category ${style.bold(quotedName(name))} (id ${id})`;
@@ -20,7 +16,7 @@ const view: View<Category> = {
   },
 };
 
-async function run(session: Session, { id }: GetOptions, name?: string): Promise<Category> {
+async function run(session: Session, { id }: { readonly id?: string }, name?: string): Promise<Category> {
   if (id !== undefined && name !== undefined) {
     throw new PetstoreError('usage', 'NAME and --id cannot be combined', { hint: 'use one of them' });
   }

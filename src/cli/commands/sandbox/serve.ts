@@ -30,11 +30,6 @@ interface Started {
   readonly assignments: readonly string[];
 }
 
-/** The view of --reset-only. */
-const emptiedView: View<{ readonly data: string }> = {
-  text: ({ data }) => [`Deleted all categories and rate-limit windows in "${escapeControls(data)}"\n`],
-};
-
 const startedView: View<Started> = {
   json({ server: { baseUrl: url, key, keys, plan, limits: all, seed }, data, faults }) {
     const limits = all.map(({ count, windowMs }) => ({ requests: count, seconds: windowMs / 1000 }));
@@ -85,7 +80,9 @@ const serveAction: Action<ServeOptions, { readonly data: string }> = {
     const { exitCode } = (signal.reason as PetstoreError).details;
     throw new PetstoreError('interrupted', 'stopped', { exitCode, silent: true });
   },
-  view: emptiedView,
+  view: {
+    text: ({ data }) => [`Deleted all categories and rate-limit windows in "${escapeControls(data)}"\n`],
+  },
 };
 
 function requestLog({ clock, stderr }: Context) {
