@@ -2,7 +2,7 @@
 import type { Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../text/escape.ts';
-import { formatChosenDuration, formatDuration, formatTime, formatWait } from '../text/format.ts';
+import { formatChosenDuration, formatDuration, formatTime, formatUntil } from '../text/format.ts';
 import { tryParseJson } from '../text/json.ts';
 import { retryAfterMs } from './rate-limit-headers.ts';
 import { CHECK_URL, nameToCreate, unknownOutcomeError } from './request-errors.ts';
@@ -27,7 +27,8 @@ export function rateLimitedError(
   const retryAt = until === undefined ? undefined : Math.max(until, now);
   const { code, serviceMessage } = refusal ? decodeServiceError(refusal.body) : {};
   const excess = `which exceeds the maximum wait of ${formatChosenDuration(maxWaitMs)}`;
-  const wait = formatWait(retryAt ?? now, now);
+  const end = retryAt ?? now;
+  const wait = `${formatDuration(end - now)}${formatUntil(end, now)}`;
   const what = {
     blocked: `rate limited for another ${wait} after a 429, ${excess}`,
     window: `quota exhausted for another ${wait}, ${excess}`,

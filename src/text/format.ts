@@ -47,18 +47,12 @@ const SHORT_WAIT_MS = 60_000;
 
 /** For example `in 43s`, `in 5m 1s (at 14:05)`. Both parameters are epoch milliseconds. */
 export function formatTime(at: number, now: number): string {
-  const left = `in ${formatDuration(at - now)}`;
-  return at - now > SHORT_WAIT_MS ? `${left} (at ${formatLocalTime(at, now)})` : left;
-}
-
-/** A wait that ends at `at`, for example `43s`, `5m 1s (until 14:05)`. Both parameters are epoch milliseconds. */
-export function formatWait(at: number, now: number): string {
-  return `${formatDuration(at - now)}${formatUntil(at, now)}`;
+  return `in ${formatDuration(at - now)}${formatUntil(at, now, 'at')}`;
 }
 
 /** The end of a long wait, to append to its length: ` (until 14:05)`; empty for a short one. */
-export function formatUntil(at: number, now: number): string {
-  return at - now > SHORT_WAIT_MS ? ` (until ${formatLocalTime(at, now)})` : '';
+export function formatUntil(at: number, now: number, word = 'until'): string {
+  return at - now > SHORT_WAIT_MS ? ` (${word} ${formatLocalTime(at, now)})` : '';
 }
 
 /** With a thousands separator. */
