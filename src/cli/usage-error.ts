@@ -6,10 +6,10 @@ import { formatChoices } from '../text/format.ts';
 import { looksLikeKey } from '../text/redact.ts';
 import type { PetstoreCommand } from './command.ts';
 import { commandPath, rootOf, subcommandsOf } from './command.ts';
+import { PIPE_KEY } from './profiles/store.ts';
 import { HELP_TOPICS } from './reference.ts';
 import { quoteForShell } from './shell-quote.ts';
 
-const PIPE_KEY = 'pipe the key to `petstore auth login`';
 /** After `--`, every word is an argument. */
 const BEFORE_DASHES = 'put options before --';
 

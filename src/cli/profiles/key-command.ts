@@ -9,6 +9,7 @@ import { checkKey } from '../../settings/credential-rules.ts';
 import { escapeControls } from '../../text/escape.ts';
 import { formatDuration } from '../../text/format.ts';
 import type { Context } from '../context.ts';
+import { PIPE_KEY } from './store.ts';
 
 export interface KeyCommand {
   readonly line: string;
@@ -78,8 +79,7 @@ export function programOf({ line }: Pick<KeyCommand, 'line'>): string {
 export function parseKeyCommand({ line, source }: KeyCommand): string[] {
   const words = parseArgsStringToArgv(line);
   if (/^(?:[spr]k|sandbox)_/.test(words[0] ?? '')) {
-    const hint =
-      source === '--key-command' ? 'pipe the key to `petstore auth login`' : 'set PETSTORE_API_KEY to the key';
+    const hint = source === '--key-command' ? PIPE_KEY : 'set PETSTORE_API_KEY to the key';
     throw new PetstoreError('auth', `${source} looks like an API key`, { hint });
   }
   if (/["']/.test(line.replace(/"[^"]*"|'[^']*'/g, ''))) {

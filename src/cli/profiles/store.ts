@@ -28,12 +28,18 @@ export function isProfileName(name: string): boolean {
   return /^[a-z0-9][a-z0-9_-]{0,31}$/.test(name);
 }
 
+/** The hint for an API key that was typed where none belongs. */
+export const PIPE_KEY = 'pipe the key to `petstore auth login`';
+
 /**
  * @param source the environment variable that named the profile; undefined if it was typed
  * @throws PetstoreError `usage`
  */
 export function checkProfileName(name: string, source?: string): string {
-  if (looksLikeKey(name)) throw keyAsProfileError(source);
+  if (looksLikeKey(name)) {
+    // The message does not repeat the key.
+    throw new PetstoreError('usage', `the profile name${suffix(source)} looks like an API key`, { hint: PIPE_KEY });
+  }
   if (isProfileName(name)) return name;
   const hint = 'use 1 to 32 lowercase letters, digits, "-" or "_", starting with a letter or digit';
   // A longer text may be a key.
@@ -57,12 +63,6 @@ export function checkProfileExists(
   const match = closestMatch(name, names);
   const message = `profile "${name}"${suffix(source)} does not exist; ${available}`;
   throw new PetstoreError('usage', message, { hint: match ? `did you mean "${match}"?` : hint });
-}
-
-/** The error for an API key in place of a name; it does not repeat the key. */
-export function keyAsProfileError(source?: string): PetstoreError {
-  const hint = 'pipe the key to `petstore auth login`';
-  return new PetstoreError('usage', `the profile name${suffix(source)} looks like an API key`, { hint });
 }
 
 function suffix(source: string | undefined): string {

@@ -2,7 +2,7 @@
 import { PetstoreError } from '../../../errors.ts';
 import { escapeControls } from '../../../text/escape.ts';
 import { capitalize } from '../../../text/format.ts';
-import { looksLikeKey, maskKey } from '../../../text/redact.ts';
+import { maskKey } from '../../../text/redact.ts';
 import type { Action } from '../../command.ts';
 import { actionHandler, PetstoreCommand, rootOf } from '../../command.ts';
 import type { Column } from '../../output/view.ts';
@@ -15,7 +15,7 @@ import {
   requestedProfile,
   selectProfile,
 } from '../../profiles/credentials.ts';
-import { checkProfileExists, checkProfileName, hasKey, keyAsProfileError, SANDBOX } from '../../profiles/store.ts';
+import { checkProfileExists, checkProfileName, hasKey, SANDBOX } from '../../profiles/store.ts';
 
 interface LogoutResult {
   readonly profile: string;
@@ -171,7 +171,8 @@ export function acceptProfileArgument(command: PetstoreCommand): PetstoreCommand
     const root = rootOf(command);
     const { profile: option } = root.opts();
     const [name = option] = command.args;
-    if (name !== undefined && looksLikeKey(name)) throw keyAsProfileError();
+    // A key in place of a name is reported first.
+    if (name !== undefined) checkProfileName(name);
     if (option !== undefined && option !== name) {
       throw new PetstoreError('usage', 'NAME and --profile must not differ', { hint: 'use one of them' });
     }
