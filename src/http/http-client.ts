@@ -13,16 +13,6 @@ const ABORT_GRACE_MS = 2000;
 /** Thrown just before the first byte if the ticket is no longer valid. */
 const WITHDRAWN = new Error('the ticket was withdrawn');
 
-/** A request to send, with retries. */
-interface Call {
-  readonly request: HttpRequest;
-  readonly timeoutMs: number;
-  /** Ends waits, and an attempt that is not sent yet. */
-  readonly stop: AbortSignal;
-  /** Ends an attempt that was sent; for a create, only after the grace period. */
-  readonly abort: AbortSignal;
-}
-
 /** Sends requests within the rate limit, and retries if allowed. */
 export class HttpClient {
   readonly #options: HttpClientOptions;
@@ -70,15 +60,15 @@ export class HttpClient {
   }
 
   async #sendWithRetries(request: HttpRequest): Promise<HttpResponse> {
-    const { clock, limits, ledger } = this.#options;
-    const call = this.#callOf(request);
-    const { stop, timeoutMs } = call;
+    const { clock, limits, ledger, signal } = this.#options;
+    const stop = request.stop ?? request.signal ?? signal;
+    const { timeoutMs = limits.timeoutMs } = request;
     let made = 0;
     let successes = this.#successes;
     let refusal: HttpResponse | undefined;
     for (;;) {
       const ticket = await this.#tickets.take({ signal: stop, timeoutMs, refusal });
-      const result = await this.#attempt(call, ticket);
+      const result = await this.#attempt(request, ticket, stop, timeoutMs);
       if (!result) continue;
       const refused = !(result instanceof TransportError) && result.status === 429 ? result : undefined;
       refusal = refused ?? refusal;
@@ -97,13 +87,6 @@ export class HttpClient {
     }
   }
 
-  #callOf(request: HttpRequest): Call {
-    const { limits, signal } = this.#options;
-    const stop = request.stop ?? request.signal ?? signal;
-    const abort = isSafe(request.method) ? stop : (request.signal ?? this.#grace.signal);
-    return { request, timeoutMs: request.timeoutMs ?? limits.timeoutMs, stop, abort };
-  }
-
   async #pause(ms: number, result: HttpResponse | TransportError, stop: AbortSignal): Promise<void> {
     const { clock, onWait } = this.#options;
     if (ms <= 0) return;
@@ -116,10 +99,15 @@ export class HttpClient {
     }
   }
 
-  /** Returns undefined if the ticket was withdrawn before anything was sent. */
+  /**
+   * @param stop ends an attempt that is not sent yet
+   * @returns undefined if the ticket was withdrawn before anything was sent
+   */
   async #attempt(
-    { request, timeoutMs, stop, abort }: Call,
+    request: HttpRequest,
     ticket: string,
+    stop: AbortSignal,
+    timeoutMs: number,
   ): Promise<HttpResponse | TransportError | undefined> {
     const { transport, ledger } = this.#options;
     const onHead = (head: ResponseHead): void => {
@@ -131,9 +119,11 @@ export class HttpClient {
       if (stop.aborted || !ledger.isStillGranted(ticket)) throw WITHDRAWN;
       request.beforeSend?.();
     };
+    // The service may process a create that was sent, so only the end of the grace period or the caller aborts it.
+    const signal = isSafe(request.method) ? stop : (request.signal ?? this.#grace.signal);
     this.#inFlight++;
     try {
-      return await transport.send(request, { timeoutMs, signal: abort, onHead, beforeSend });
+      return await transport.send(request, { timeoutMs, signal, onHead, beforeSend });
     } catch (error) {
       const failure = error instanceof TransportError ? error : undefined;
       if (!failure?.head) ledger.release(ticket, failure?.requestSent ? 'lost' : 'unsent');
