@@ -24,6 +24,10 @@ export class TicketQueue {
   /** Whether a request is first in line, and the callbacks of the requests behind it. */
   #isTaken = false;
   readonly #callNext = new Set<() => void>();
+  /** The wait of the request that is first in line, as reported last. */
+  #reported: HttpWait | undefined;
+  /** Its wait for a response to this process or to another one, and the start of that wait on the monotonic clock. */
+  #pending: { readonly isOwn: boolean; readonly since: number } | undefined;
 
   /** @param isBusy whether this process has a request in flight */
   constructor(options: HttpClientOptions, isBusy: () => boolean) {
@@ -68,51 +72,38 @@ export class TicketQueue {
     });
   }
 
+  // Only the request that is first in line asks.
   async #ask(request: TicketRequest): Promise<string> {
-    const wait = new TicketWait(this.#options, request, this.#isBusy);
+    const { ledger, onWait } = this.#options;
     try {
       for (;;) {
         request.signal.throwIfAborted();
-        const result = await this.#options.ledger.acquire(request.timeoutMs);
+        const result = await ledger.acquire(request.timeoutMs);
         if (result.granted) return result.ticket;
-        await (result.reason === 'pending' ? wait.forResponse() : wait.until(result));
+        if (result.reason === 'pending') await this.#waitForResponse(request);
+        else await this.#waitUntil(result, request);
       }
     } finally {
-      wait.end();
+      if (this.#reported) onWait?.(undefined);
+      this.#pending = undefined;
+      this.#reported = undefined;
     }
   }
-}
 
-/** The wait of one request, which is reported once for each reason and end time. */
-class TicketWait {
-  readonly #options: HttpClientOptions;
-  readonly #request: TicketRequest;
-  readonly #isBusy: () => boolean;
-  #reported: HttpWait | undefined;
-  /** The wait for a response to this process or to another one, and its start on the monotonic clock. */
-  #pending: { readonly isOwn: boolean; readonly since: number } | undefined;
-
-  constructor(options: HttpClientOptions, request: TicketRequest, isBusy: () => boolean) {
-    this.#options = options;
-    this.#request = request;
-    this.#isBusy = isBusy;
-  }
-
-  /** Sleeps until a block or window ends, or for part of that time. */
-  async until({ until, reason }: Extract<Denial, { until: number }>): Promise<void> {
+  // Sleeps until a block or window ends, or for part of that time.
+  async #waitUntil({ until, reason }: Extract<Denial, { until: number }>, request: TicketRequest): Promise<void> {
     const { clock, limits } = this.#options;
     const now = clock.now();
-    if (until - now > limits.maxWaitMs) throw rateLimitedError(reason, until, now, limits, this.#request.refusal);
+    if (until - now > limits.maxWaitMs) throw rateLimitedError(reason, until, now, limits, request.refusal);
     this.#pending = undefined;
     this.#report({ until, reason });
     const ms = Math.max(1, Math.ceil(until - now));
-    await clock.sleep(Math.min(LONGEST_SLEEP_MS, ms), this.#request.signal);
+    await clock.sleep(Math.min(LONGEST_SLEEP_MS, ms), request.signal);
   }
 
-  /** Sleeps briefly, since no event reports the response to a request in flight. */
-  async forResponse(): Promise<void> {
+  // Sleeps briefly, since no event reports the response to a request in flight.
+  async #waitForResponse({ signal, timeoutMs, refusal }: TicketRequest): Promise<void> {
     const { clock, limits } = this.#options;
-    const { signal, timeoutMs, refusal } = this.#request;
     const now = clock.monotonic();
     const isOwn = this.#isBusy();
     if (this.#pending?.isOwn !== isOwn) this.#pending = { isOwn, since: now };
@@ -126,10 +117,7 @@ class TicketWait {
     await clock.sleep(Math.max(1, Math.min(poll, left)), signal);
   }
 
-  end(): void {
-    if (this.#reported) this.#options.onWait?.(undefined);
-  }
-
+  // Reports a wait once for each reason and end time.
   #report(wait: HttpWait): void {
     if (wait.until === this.#reported?.until) return;
     this.#reported = wait;
