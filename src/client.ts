@@ -130,7 +130,7 @@ export function createClient(options: ClientOptions): Client {
           const { importRows } = await import('./import/import-categories.ts');
           const document = await importRows(rows, given, {
             ...{ categories, target: baseUrl, clock: systemClock, signal, timeoutMs, warn },
-            ...{ stateDir: dir, stateServer: await service.stateServer() },
+            lockPlace: (await service.stateServer()) ?? dir,
             maxRetries: limits.maxRetries,
             hasQuota: () => service.quota().nextRequestAt === null,
             onPause: (pause) => pause && onWait(pause),

@@ -70,9 +70,8 @@ export function pauseOf({ clock, signal, onPause }: Pick<ImportOptions, 'clock' 
 
 /** The options of an import that the client sets, not the program that calls it. */
 interface ClientContext extends Omit<ImportOptions, 'rows' | 'lockPlace' | 'concurrency' | 'onProgress' | 'onBusy'> {
-  /** Null keeps the lock in memory; undefined if there is no home directory. */
-  readonly stateDir: string | null | undefined;
-  readonly stateServer: StateServer | undefined;
+  /** Undefined if there is no home directory. */
+  readonly lockPlace: LockPlace | undefined;
 }
 
 /**
@@ -89,7 +88,7 @@ export async function importRows(
     onProgress: checkListener(onProgress, 'onProgress'),
   };
   const rows = await readRows(given, context.signal);
-  const lockPlace = context.stateServer ?? context.stateDir;
+  const { lockPlace } = context;
   if (lockPlace === undefined)
     throw new PetstoreError('storage', 'cannot determine the home directory', { hint: 'set stateDir' });
   for (const warning of rowWarnings(rows)) context.warn(warning);
