@@ -32,7 +32,7 @@ interface FleetOptions {
   readonly onCreate?: (count: number, clock: ManualClock) => void;
 }
 
-/** A service, and imports into it: on one machine, or each on a new one if they share a state server. */
+/** A service, and imports into it: all on one machine, or each on its own machine if they share a state server. */
 async function fleetOf({ server, rows = 12, onCreate }: FleetOptions = {}) {
   const clock = new ManualClock(Date.now());
   const service = { items: [] as { id: number; name: string }[], creates: 0, isLate: false, delayMs: 0 };
@@ -68,7 +68,7 @@ async function fleetOf({ server, rows = 12, onCreate }: FleetOptions = {}) {
 const documentOf = ({ out }: { readonly out: string }) => JSON.parse(out) as ImportDocument;
 
 test.runIf(hasSignals)(
-  'after SIGINT, an import prints a command that resumes it, and a waiting import creates the other rows',
+  'after SIGINT, an import prints a command to resume it, and a waiting import creates the other categories',
   async () => {
     const { service, names, listed, spawn } = await fleetOf({ rows: 100 });
     service.delayMs = 240;
@@ -115,12 +115,12 @@ test.runIf(hasPty).each([
     expect(no.screen).toContain(`Create 3 categories at ${url} (${from}estimated time: unknown)?`);
     expect(no.screen).toContain('Nothing was created');
     expect(no.screen).not.toContain('error:');
-    // The prompt took no lock, so no other import has waited for the answer.
+    // A prompt takes no lock, so that other imports do not wait for the answer.
     expect(existsSync(join(first.dir, 'state', 'imports'))).toBe(false);
   },
 );
 
-/** Kills an import after it has sent four creates. */
+/** Kills an import after it has sent at least four creates. */
 async function killed({ service, spawn }: Awaited<ReturnType<typeof fleetOf>>): Promise<void> {
   const child = spawn();
   const outcome = ended(child);
@@ -129,11 +129,11 @@ async function killed({ service, spawn }: Awaited<ReturnType<typeof fleetOf>>): 
   await outcome;
 }
 
-for (const [define, place, startServer] of [
-  [test, 'by the next import', () => undefined],
-  [withServer, 'by an import on another machine', startStateServer],
+for (const [define, next, startServer] of [
+  [test, 'the next import', () => undefined],
+  [withServer, 'an import on another machine', startStateServer],
 ] as const) {
-  define(`an import that was killed is completed ${place}, which waits 10 s`, async () => {
+  define(`${next} completes an import that was killed, after a wait of at least 10 s`, async () => {
     const fleet = await fleetOf({ server: await startServer() });
     const { service, clock, names, listed, run } = fleet;
     // The killed import and the state server use the real clock.
@@ -159,7 +159,7 @@ test('an import that was killed is completed without a wait if the state directo
 withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
   ['is killed', (server) => server.kill()],
   ['has no memory left', (server) => server.command('CONFIG', 'SET', 'maxmemory', '1')],
-])('an import whose state server %s exits with code 9 and prints the rows created so far', async (_what, harm) => {
+])('an import whose state server %s exits with code 9 and prints the created categories', async (_what, harm) => {
   const server = await startStateServer();
   let harmed: Promise<unknown> | undefined;
   const { service, run } = await fleetOf({

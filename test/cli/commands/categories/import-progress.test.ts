@@ -1,4 +1,4 @@
-// The estimated time of an import, and its progress line; the length of a window comes from the time to its reset.
+// The estimated time of an import, and its progress line.
 import { expect, test } from 'vitest';
 import {
   DAY_MS,
@@ -30,7 +30,7 @@ test.each<[string, string, number, Partial<Quota>]>([
   ['as many rows as the limit and a reset in half an hour', '30m', 60, { resetAt: START + HALF_HOUR }],
   ['a daily limit', '1 day 5h at 1,000 requests per day', 1001, { limit: 1000, resetAt: START + 10 * HALF_HOUR }],
   ['as many rows as the limit', '30s at 60 requests per minute', 60, {}],
-  ['a next request after the reset', '32s at 60 requests per minute', 60, { nextRequestAt: START + 31_050 }],
+  ['a next request 1 s after the reset', '32s at 60 requests per minute', 60, { nextRequestAt: START + 31_050 }],
   ['enough quota', NO_WAIT, 20, { remaining: 20 }],
   ['no rows', NO_WAIT, 0, {}],
   ['an unlimited plan', NO_WAIT, 5000, { limit: 1e9, remaining: 1e9 }],
@@ -63,7 +63,7 @@ const countsOf = (created: number, total: number, unknown = 0) => ({
   pending: total - created - unknown,
 });
 
-/** Terminals of 80 and 40 columns; five cells stay free. */
+/** The cells for the line in terminals of 80 and 40 columns, of which five stay free. */
 const [ROOM_80, ROOM_40] = [75, 35];
 const minute = { remaining: 2, resetAt: START + MINUTE };
 const toLookUp = { ...minute, unknown: 3 };
@@ -86,7 +86,7 @@ test.each<[string, string, number, Shown, number]>([
     ROOM_80,
   ],
   ['shows the time to the only reset that is needed', '840 of 900 · 30s left', 840, {}, ROOM_40],
-  ['shows the wait for the next request to the second', '895 of 900 · 1m 2s left', 895, soon, ROOM_80],
+  ['shows the wait for the next request in seconds', '895 of 900 · 1m 2s left', 895, soon, ROOM_80],
 ])('the progress line of an import %s: %s', (_what, expected, done, shown, room) => {
   const { total = 900, unknown = 0, isWaiting = false, ...given } = shown;
   const show = progressLineFormatter(new FakeClock(START));

@@ -1,4 +1,4 @@
-// `categories import` with the built-in sandbox: prompts, output, requests and exit codes.
+// `categories import` in the test process: output, warnings, lock, requests and exit codes.
 import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -34,7 +34,7 @@ const NONE = { created: [], skipped: [], failed: [], unknown: [], pending: 0 };
 const PLAN = { dryRun: true, toCreate: [], skipped: [] } as const;
 const planned = (ms: number, windowMs: number) => ({ ...PLAN, estimate: { ms, limit: 1000, windowMs } });
 
-test('`import --json` prints one document, and another import skips the rows and warns about different descriptions', async () => {
+test('`import --json` prints one document, and the next import skips existing names and warns about different descriptions', async () => {
   const { run } = shop();
   const empty = await run([...IMPORT, '-', '--json'], '[]');
   const noRows = { warning: { message: 'stdin has no rows' } };
@@ -82,7 +82,7 @@ test('an import of an invalid file exits with code 2 and records nothing, even w
   expect((await inProcess([...IMPORT, 'good.csv'], { dir })).code).toBe(3);
 });
 
-test('an import names a rejected row and creates the others, and an import of the corrected file creates the rest', async () => {
+test('an import with a rejected row creates the other categories, and an import of the corrected file creates the missing one', async () => {
   const { file, run, names } = shop();
   // Larger than the sandbox's limit.
   const name = 'x'.repeat(1_100_000);
@@ -110,21 +110,42 @@ test('the result of an import lists at most twenty unknown rows', async () => {
   expect(text).toMatch(/\nand 1 more unknown \(see --json\)\n$/);
 });
 
-test.each<[ImportData, unknown, unknown]>([
-  [{ document: NONE, failure: undefined }, NONE, 'created 0, skipped 0, failed 0, unknown 0'],
+test.each<[string, ImportData, unknown, unknown]>([
   [
+    'an import prints its document, and an output error states its counts',
+    { document: NONE, failure: undefined },
+    NONE,
+    'created 0, skipped 0, failed 0, unknown 0',
+  ],
+  [
+    'an import with pending rows prints its document, and an output error counts these rows',
     { document: { ...NONE, pending: 2 }, failure: undefined },
     { ...NONE, pending: 2 },
     expect.stringMatching(/, pending 2$/),
   ],
-  [planned(1500, DAY_MS), { ...PLAN, estimatedSeconds: 2, exceedsDailyLimit: true }, undefined],
-  [planned(0, DAY_MS), { ...PLAN, estimatedSeconds: 0, exceedsDailyLimit: false }, undefined],
-  [planned(1500, 60_000), { ...PLAN, estimatedSeconds: 2, exceedsDailyLimit: false }, undefined],
-])('the JSON of the import %j is %j, and an output error states its counts, if any', (data, json, change) => {
+  [
+    'a dry run that waits for the daily limit shows that this limit is exceeded',
+    planned(1500, DAY_MS),
+    { ...PLAN, estimatedSeconds: 2, exceedsDailyLimit: true },
+    undefined,
+  ],
+  [
+    'a dry run without a wait shows that the daily limit suffices',
+    planned(0, DAY_MS),
+    { ...PLAN, estimatedSeconds: 0, exceedsDailyLimit: false },
+    undefined,
+  ],
+  [
+    'a dry run that waits for the limit per minute shows that the daily limit suffices',
+    planned(1500, 60_000),
+    { ...PLAN, estimatedSeconds: 2, exceedsDailyLimit: false },
+    undefined,
+  ],
+])('with `--json`, %s', (_what, data, json, change) => {
   expect([importView.json?.(data), importView.change?.(data)]).toEqual([json, change]);
 });
 
-test('`import --dry-run` prints the rows to create and the estimated time, and creates and records nothing', async () => {
+test('`import --dry-run` prints the rows to create and the estimated time, creates nothing and takes no lock', async () => {
   const { dir, file, run, names } = shop();
   await run(['categories', 'create', '--name', 'dog']);
   const cows = Array.from({ length: 70 }, (_, at) => `cow ${at},\n`).join('');
@@ -149,7 +170,7 @@ test('`import --dry-run` prints the rows to create and the estimated time, and c
   expect(readdirSync(join(dir, 'state'))).not.toContain('imports');
 });
 
-test('an import with an unwritable state directory exits with code 9 and creates nothing', async () => {
+test('an import whose lock cannot be written exits with code 9 and creates nothing', async () => {
   const { dir, file, run, names } = shop();
   file('rows.csv', 'name\ndog\n');
   await names();
@@ -175,7 +196,7 @@ test('an import prints every digit of an id above 2^53', async () => {
   expect(requests.map(({ method }) => method)).toEqual(['GET', 'POST', 'GET']);
 });
 
-test('a dry run without a known limit warns about names that differ only in case, and estimates no time', async () => {
+test('a dry run warns about names that differ only in case, and estimates no time without a known limit', async () => {
   const { env } = await serving(() => ({ body: [] }));
   const preview = { env, stdin: '[{"name":"cat"},{"name":"Cat"}]' };
   const { err } = await inProcess([...IMPORT, '-', '--dry-run'], preview);
@@ -208,7 +229,7 @@ test('an import needs `--yes` for piped rows at a terminal, but not in CI, in th
   expect(await run(['-'], undefined, { CI: '1' })).toMatchObject(unasked);
   expect(await run(['a.csv'])).toMatchObject(unasked);
   expect(await run(['a.csv', '--yes'], {})).toMatchObject(unasked);
-  // Nothing is to be created.
+  // The only category exists.
   expect(await run(['a.csv'], {}, {}, [dog])).toMatchObject(unasked);
   const server = { PETSTORE_STATE_URL: 'redis://127.0.0.1:9' };
   expect(await run(['a.csv', '-p', 'sandbox'], {}, server)).toMatchObject(unasked);
@@ -228,7 +249,7 @@ test('an import redacts a key that the service repeats in the rejection of a row
 test.each([
   ['--yes', 'one notice', /^\{"waiting":\{"reason":"import",.*\}\n$/],
   ['--quiet', 'nothing', /^$/],
-])('an import with `%s` that waits for another import prints %s', async (option, _what, printed) => {
+])('an import with `%s` that waits for another import prints %s on stderr', async (option, _what, printed) => {
   const dir = tempDir();
   const clock = new ManualClock(Date.now());
   const created: object[] = [];
@@ -275,7 +296,7 @@ test('an import resends a create whose outcome is unknown at most `--max-retries
   ]);
 });
 
-test('an import that is stopped sends no more rows and ends its wait for the rate limit', async () => {
+test('an import whose API key is rejected sends no more creates and ends its wait for the rate limit', async () => {
   const rows = Array.from({ length: 20 }, (_, row) => `Row ${row}`);
   const { ms, ...run } = await importWithQuota(2, 401, `name\n${rows.join('\n')}\n`);
   const err = expect.stringMatching(/rejected the API key \(401\)\nhint: set PETSTORE_API_KEY to a valid key\n/);
@@ -283,7 +304,7 @@ test('an import that is stopped sends no more rows and ends its wait for the rat
   expect(ms).toBeLessThan(28_000);
 });
 
-test('after a 504, an import waits for `--timeout` before it looks up the category', async () => {
+test('after a 504, an import waits as long as `--timeout` before it looks up the category', async () => {
   const { ms } = await importWithQuota(50, 504, 'name\ndog\n', '--max-retries', '0', '--timeout', '45s');
   expect(ms).toBeGreaterThanOrEqual(45_000);
 });
