@@ -105,7 +105,7 @@ export class StateServer {
   toPetstoreError(error: unknown, ifItMayPass = WHEN_AVAILABLE): unknown {
     if (!(error instanceof StateServerError)) return error;
     const kind = error.problem === 'rejected' && this.#health === 'untried' ? 'usage' : 'storage';
-    const hint = error.hint?.(this.#options.connection.settings) ?? ifItMayPass;
+    const hint = error.hint(this.#options.connection.settings) ?? ifItMayPass;
     const message = `cannot use state server ${this.name}: ${error.message}`;
     return new PetstoreError(kind, message, { hint });
   }
