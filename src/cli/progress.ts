@@ -147,7 +147,10 @@ function longestFitting(texts: readonly string[], room: number): string | undefi
 }
 
 /** The wait in full, and shorter for a narrow terminal. */
-function describeWait({ reason, until, isOwn, failure = '' }: HttpWait, now: number): readonly [string, ...string[]] {
+function describeWait(
+  { reason, until, isOwn, failure = '', status }: HttpWait,
+  now: number,
+): readonly [string, ...string[]] {
   const left = formatDuration(until - now);
   const retrying = `retrying in ${left}`;
   const end = formatUntil(until, now);
@@ -166,7 +169,7 @@ function describeWait({ reason, until, isOwn, failure = '' }: HttpWait, now: num
     case 'backoff':
       return [`request failed (${failure}); ${retrying}`, `${cause}; ${retrying}`];
     case 'blocked':
-      return [`rate limited (429); ${retrying}${end}`, `rate limited; ${retrying}`];
+      return [`rate limited (${status}); ${retrying}${end}`, `rate limited; ${retrying}`];
     case 'window':
       return [`waiting ${left} for the rate limit to reset${end}`, `waiting ${left} for the rate limit`];
   }

@@ -83,7 +83,8 @@ export class HttpClient {
       if (result instanceof TransportError) throw attemptError(request, result, stop);
       if (!refused) return result;
       const now = clock.now();
-      throw rateLimitedError('attempts', ledger.quota().nextRequestAt ?? now, now, limits, refused);
+      const until = ledger.quota().nextRequestAt ?? now;
+      throw rateLimitedError({ reason: 'attempts', until }, now, limits, refused);
     }
   }
 

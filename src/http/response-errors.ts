@@ -10,16 +10,20 @@ import { isSafe, statusTraits } from './retry.ts';
 import type { HttpRequest, HttpResponse, RequestLimits } from './types.ts';
 
 /** Why a request is not sent within the maximum wait, or not retried. */
-type LimitReason = 'blocked' | 'window' | 'pending' | 'attempts';
+interface Limit {
+  readonly reason: 'blocked' | 'window' | 'pending' | 'attempts';
+  /** When the next request may be sent, epoch milliseconds. */
+  readonly until?: number;
+  /** The status of the refusal, if the reason is `blocked`. */
+  readonly status?: number;
+}
 
 /**
  * The error of a request that would have to wait longer than allowed, or whose last attempt received a 429. A wait is stated once,
  * in the message or in the hint.
- * @param until when the next request may be sent, epoch milliseconds; undefined if unknown
  */
 export function rateLimitedError(
-  reason: LimitReason,
-  until: number | undefined,
+  { reason, until, status }: Limit,
   now: number,
   { maxWaitMs }: Pick<RequestLimits, 'maxWaitMs'>,
   refusal: HttpResponse | undefined,
@@ -30,7 +34,7 @@ export function rateLimitedError(
   const end = retryAt ?? now;
   const wait = `${formatDuration(end - now)}${formatUntil(end, now)}`;
   const what = {
-    blocked: `rate limited for another ${wait} after a 429, ${excess}`,
+    blocked: `rate limited for another ${wait} after a ${status}, ${excess}`,
     window: `quota exhausted for another ${wait}, ${excess}`,
     pending: 'timed out waiting for another petstore process',
     attempts: 'still rate limited (429) after the last attempt',
@@ -44,7 +48,7 @@ export function rateLimitedError(
   });
 }
 
-function limitHint(reason: LimitReason, retryAt: number | undefined, now: number): Hint {
+function limitHint(reason: Limit['reason'], retryAt: number | undefined, now: number): Hint {
   if (reason === 'blocked' || reason === 'window')
     return { hint: 'use a longer maxWaitMs', reason: { is: 'long_wait' } };
   return { hint: retryAt === undefined ? 'try again' : `try again ${formatTime(retryAt, now)}` };

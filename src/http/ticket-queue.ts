@@ -91,12 +91,13 @@ export class TicketQueue {
   }
 
   // Sleeps until a block or window ends, or for part of that time.
-  async #waitUntil({ until, reason }: Extract<Denial, { until: number }>, request: TicketRequest): Promise<void> {
+  async #waitUntil({ granted: _, ...wait }: Extract<Denial, { until: number }>, request: TicketRequest): Promise<void> {
     const { clock, limits } = this.#options;
+    const { until } = wait;
     const now = clock.now();
-    if (until - now > limits.maxWaitMs) throw rateLimitedError(reason, until, now, limits, request.refusal);
+    if (until - now > limits.maxWaitMs) throw rateLimitedError(wait, now, limits, request.refusal);
     this.#pending = undefined;
-    this.#report({ until, reason });
+    this.#report(wait);
     const ms = Math.max(1, Math.ceil(until - now));
     await clock.sleep(Math.min(LONGEST_SLEEP_MS, ms), request.signal);
   }
@@ -110,7 +111,7 @@ export class TicketQueue {
     const waited = now - this.#pending.since;
     // Do not limit the wait for a request of this process: its own timeout ends it.
     const left = isOwn ? timeoutMs : limits.maxWaitMs - waited;
-    if (left <= 0) throw rateLimitedError('pending', undefined, clock.now(), limits, refusal);
+    if (left <= 0) throw rateLimitedError({ reason: 'pending' }, clock.now(), limits, refusal);
     if (waited > NOTIFY_PENDING_AFTER_MS && this.#reported?.reason !== 'pending')
       this.#report({ until: clock.now() + left, reason: 'pending', isOwn });
     const poll = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, waited / 8));

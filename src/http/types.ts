@@ -105,6 +105,8 @@ export interface HttpWait extends Wait {
   readonly isOwn?: boolean;
   /** The failure, if the reason is `backoff`. */
   readonly failure?: string;
+  /** The status of the refusal, if the reason is `blocked`. */
+  readonly status?: number;
 }
 
 export interface RequestLimits {

@@ -5,7 +5,9 @@ import { windowEnd } from './window.ts';
 
 export type Admission = { readonly granted: true; readonly probe: boolean } | Denial;
 export type Denial =
-  | { readonly granted: false; readonly reason: 'blocked' | 'window'; readonly until: number }
+  | { readonly granted: false; readonly reason: 'window'; readonly until: number }
+  /** After a refusal with this status. */
+  | { readonly granted: false; readonly reason: 'blocked'; readonly until: number; readonly status: number }
   /** A response to a request in flight must arrive first. */
   | { readonly granted: false; readonly reason: 'pending' };
 
@@ -17,7 +19,7 @@ export const PENDING: Denial = { granted: false, reason: 'pending' };
 export function admit(state: KeyState, now: number): Admission {
   const t = Math.max(now, state.time);
   const block = activeBlock(state, t);
-  if (block) return { granted: false, reason: 'blocked', until: block.until };
+  if (block) return { granted: false, reason: 'blocked', until: block.until, status: block.status };
   const { awaited, awaitsProbe, unanswered } = openRequests(state, t);
   if (awaitsProbe) return PENDING;
   if (isProbeDue(state, t)) return fitsBesideProbe(state, awaited) ? PROBE : PENDING;

@@ -63,6 +63,8 @@ export interface Window {
 export interface Block {
   readonly until: number;
   readonly reason: BlockReason;
+  /** The status of the latest refusal that set `until`. */
+  readonly status: number;
   readonly since: number;
   /** Consecutive refusals; those of requests in flight together count as one. */
   readonly refusals: number;

@@ -159,7 +159,7 @@ export class Ledger {
     // Without unwritten records, which the server may lose.
     const knownMs = (this.#log.cached().block?.until ?? 0) - this.#log.now;
     if (!block || waitMs <= Math.max(0, knownMs)) return;
-    const reading = { status: 429, refused: true, waitMs, waitFrom: block.reason };
+    const reading = { status: block.status, refused: true, waitMs, waitFrom: block.reason };
     this.#record({ kind: 'response', id: '', reading, jitterDraw: 0 });
   }
 }

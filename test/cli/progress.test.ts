@@ -30,8 +30,8 @@ test('in a pipe, a wait prints one line, and another line only if its end moves 
   progress.wait(wait(43));
   progress.wait(undefined);
   progress.wait(wait(44));
-  progress.wait(wait(60, 'blocked'));
-  expect(shown()).toBe('waiting 43s for the rate limit to reset\nrate limited (429); retrying in 1m\n');
+  progress.wait({ ...wait(60, 'blocked'), status: 503 });
+  expect(shown()).toBe('waiting 43s for the rate limit to reset\nrate limited (503); retrying in 1m\n');
 });
 
 const LINE = 'waiting 43s for the rate limit to reset\n';

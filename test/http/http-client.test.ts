@@ -69,7 +69,7 @@ test('after each 429, a create is resent after the stated wait, which the backof
   const { sender, gaps, waits, sentAt } = scripted([refusal(2), refusal(3), { status: 201 }]);
   expect((await sender.send(CREATE)).status).toBe(201);
   expect(gaps()).toEqual([2010, 3010]);
-  const blocked = (until: number | undefined) => ({ reason: 'blocked', until });
+  const blocked = (until: number | undefined) => ({ reason: 'blocked', until, status: 429 });
   expect(waits).toEqual([blocked(sentAt[1]), undefined, blocked(sentAt[2]), undefined]);
 });
 
@@ -125,13 +125,21 @@ test('closing the client waits for requests in flight, and shares their 429 with
 });
 
 test('a 503 to a create delays the next create, and a 503 to a read delays its retry by the Retry-After', async () => {
-  const { sender, gaps } = scripted([{ status: 503 }, { status: 201 }]);
+  const { sender, gaps, waits, sentAt } = scripted([{ status: 503 }, { status: 201 }]);
   expect((await sender.send(CREATE)).status).toBe(503);
   expect((await sender.send(CREATE)).status).toBe(201);
   expect(gaps()).toEqual([1010]);
+  expect(waits[0]).toEqual({ reason: 'blocked', until: sentAt[1], status: 503 });
   const read = scripted([{ status: 503, headers: { 'retry-after': '4' } }, { status: 200 }]);
   expect((await read.sender.send(LIST)).status).toBe(200);
   expect(read.gaps()).toEqual([4010]);
+});
+
+test('the error of a request that a 503 to a create delays beyond the maximum wait names the 503', async () => {
+  const { sender } = scripted([{ status: 503 }], { maxWaitMs: 0 });
+  await sender.send(CREATE);
+  const message = expect.stringMatching(/^rate limited for another 1s after a 503, /);
+  await expect(sender.send(LIST)).rejects.toMatchObject({ message });
 });
 
 test('if the quota is exhausted, a request waits for the reset, or fails if the wait exceeds `--max-wait`', async () => {

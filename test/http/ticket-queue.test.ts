@@ -61,7 +61,7 @@ test('a waiting request asks for a ticket every 5 s, because the quota may be cl
   await clock.advance(100);
   expect(granted).toHaveBeenCalledOnce();
   await waiting;
-  expect(waits).toEqual([{ reason: 'blocked', until: 100_000 }, undefined]);
+  expect(waits).toEqual([{ reason: 'blocked', until: 100_000, status: 429 }, undefined]);
 });
 
 test('`--max-wait` limits the wait for a request of another process', async () => {

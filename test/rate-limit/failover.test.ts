@@ -314,10 +314,10 @@ withServer(
   async () => {
     const machine = await Machine.with(3, 3_600_000, unusable());
     const [first, second] = [await machine.take(), await machine.take()];
-    see429(machine, first);
+    machine.see(first, 1, { ...refused, status: 503 });
     await machine.ledger.refresh();
     await server.kill();
-    expect(await machine.outlasting(machine.ledger.acquire(30_000))).toMatchObject(BLOCKED);
+    expect(await machine.outlasting(machine.ledger.acquire(30_000))).toMatchObject({ ...BLOCKED, status: 503 });
     expectStated(machine);
     expect(machine.ledger.isStillGranted(second)).toBe(false);
     // Only the block is copied: other times are those of the server's clock.

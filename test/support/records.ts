@@ -94,7 +94,8 @@ function factOf(word: string, at: number): Partial<RateLimitReading> {
 function admission([what, until]: readonly string[]): object {
   if (what === 'probe' || what === 'plain') return { granted: true, probe: what === 'probe' };
   if (what === 'pending') return { granted: false, reason: 'pending' };
-  return { granted: false, reason: what, until: START + Number(until) };
+  const wait = { granted: false, reason: what, until: START + Number(until) };
+  return what === 'blocked' ? { ...wait, status: 429 } : wait;
 }
 
 /** Grants as many requests at `at` as the policy allows. */
