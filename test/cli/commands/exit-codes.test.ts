@@ -35,7 +35,7 @@ async function codeOf(line: string, { env, ...options }: WorldOptions = {}, url 
 // A file cannot be a directory.
 const NO_DIRECTORIES = { PETSTORE_CONFIG_DIR: import.meta.filename, PETSTORE_STATE_DIR: import.meta.filename };
 
-/** Each runs a command line in a situation that makes some commands fail. */
+/** Each runs a command line in a situation that makes some commands fail, and returns its exit code. */
 const SITUATIONS: readonly ((line: string) => Promise<number>)[] = [
   (line) => codeOf(`${line} --bogus`),
   ...[302, 401, 403, 429, 500].map((status) => (line: string) => {

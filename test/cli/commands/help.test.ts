@@ -110,7 +110,7 @@ test('an example is wrapped between words in a narrow terminal, so that it can b
   }
 });
 
-test('the headings of help are bold on a terminal with color and plain otherwise', async () => {
+test('the headings of help are bold on a terminal, but not with `--no-color`', async () => {
   expect((await inProcess(['--help'], { columns: 80 })).out).toContain('\u001b[1mUsage:\u001b[22m');
   expect((await inProcess(['--help', '--no-color'], { columns: 80 })).out).not.toContain('\u001b');
 });
@@ -123,7 +123,7 @@ test.each([120, 80])('the output of `petstore` without a command fits 45 rows of
 test.each([
   ['exit-codes', 'exitCodes', '  5    rate limited: the wait'],
   ['environment', 'environment', '  PETSTORE_API_KEY          API key; overrides'],
-] as const)('`petstore help %s` prints the topic as text and as JSON', async (topic, field, text) => {
+] as const)('`petstore help %s` prints the topic as text, or with `--json` as JSON', async (topic, field, text) => {
   expect((await inProcess(['help', topic])).out).toContain(text);
   const { out } = await inProcess(['help', topic, '--json']);
   expect(JSON.parse(out)).toEqual({ [field]: JSON.parse(JSON.stringify(reference[field])) });

@@ -210,7 +210,7 @@ test('`auth status` shows the URL and the masked key of each profile, and marks 
   expect(service.requests).toHaveLength(1);
 });
 
-test('`auth status` shows the key and URL from the environment instead of those of the active profile', async () => {
+test('`auth status` shows the key and URL from the environment, even if the sandbox is active', async () => {
   const used = { url: 'https://b.example/v1', urlSource: 'environment', key: '…abcd', keySource: 'environment' };
   await petstore('auth switch sandbox');
   expect(await status(both)).toEqual([
@@ -225,7 +225,7 @@ test('`auth status` shows the key and URL from the environment instead of those 
   expect(sandbox).toMatchObject({ active: true, problem: expect.stringContaining('PETSTORE_API_KEY') });
 });
 
-test('`--profile` overrides the URL and key from the environment, with one warning that names the ignored variables', async () => {
+test('`--profile` overrides the URL and key from the environment, with a warning that names the ignored variables', async () => {
   await login(GOOD_KEY, ' -p farm');
   const { err } = await petstore('categories list -p farm', '', both);
   expect(err).toContain('warning: --profile overrides PETSTORE_API_KEY and PETSTORE_BASE_URL\nquota (farm): ');

@@ -1,4 +1,4 @@
-// `categories import` as a process with a saved profile: interrupted, killed, concurrent, on several machines, and on a terminal.
+// `categories import`: concurrent, interrupted and killed imports, on several machines and at a terminal.
 import { once } from 'node:events';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -166,7 +166,7 @@ withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
     server,
     onCreate(count, clock) {
       if (count === 4) harmed = harm(server);
-      // Longer than a lock may stay unconfirmed.
+      // An import sends nothing after 10 s without a confirmed lock.
       if (count === 7) void clock.advance(31_000);
     },
   });

@@ -63,7 +63,7 @@ const countsOf = (created: number, total: number, unknown = 0) => ({
   pending: total - created - unknown,
 });
 
-/** The cells for the line in terminals of 80 and 40 columns, of which five stay free. */
+/** The room for the line, in cells: five fewer than a terminal of 80 or 40 columns has. */
 const [ROOM_80, ROOM_40] = [75, 35];
 const minute = { remaining: 2, resetAt: START + MINUTE };
 const toLookUp = { ...minute, unknown: 3 };

@@ -84,7 +84,7 @@ test('an import of an invalid file exits with code 2 and records nothing, even w
 
 test('an import with a rejected row creates the other categories, and an import of the corrected file creates the missing one', async () => {
   const { file, run, names } = shop();
-  // Larger than the sandbox's limit.
+  // The name is larger than the sandbox's limit for a body.
   const name = 'x'.repeat(1_100_000);
   file('species.csv', `name\ndog\n${name}\ncat\n`);
   const first = await run([...IMPORT, 'species.csv', '--json']);
@@ -192,7 +192,7 @@ test('an import prints every digit of an id above 2^53', async () => {
   });
   const { out } = await inProcess([...IMPORT, '-', '--json'], { env, stdin: '[{"name":"cat"}]' });
   expect(out).toContain('"id":9223372036854775001');
-  // The quota allows a last list.
+  // Without a known limit, nothing prevents a last list.
   expect(requests.map(({ method }) => method)).toEqual(['GET', 'POST', 'GET']);
 });
 
@@ -205,7 +205,7 @@ test('a dry run warns about names that differ only in case, and estimates no tim
   expect(JSON.parse(json.out)).toMatchObject({ estimatedSeconds: null, exceedsDailyLimit: false });
 });
 
-test('an import needs `--yes` for piped rows at a terminal, but not in CI, in the sandbox or without new rows', async () => {
+test('an import at a terminal needs `--yes` for piped rows, and asks nothing in CI, in the sandbox or without new rows', async () => {
   const { dir, file } = shop();
   file('a.csv', 'name\ndog\n');
   const dog = { id: 1, name: 'dog' };
@@ -258,7 +258,7 @@ test.each([
     clock.touch();
     if (method === 'GET') return { body: created };
     second ??= clock.drive(inProcess(args, { ...input, clock }));
-    // The first import ends once the second has found its lock.
+    // The first import ends once the second waits for the lock.
     await until(() => clock.slept.length > 0);
     created.push({ id: 1, name: 'dog' });
     return { status: 201, body: created[0] };
@@ -269,7 +269,7 @@ test.each([
   expect([first.err, (await second)?.err]).toEqual(['', expect.stringMatching(printed)]);
 });
 
-/** Imports rows into a service that responds to creates with a status, and permits `left` requests. */
+/** Imports rows into a service that responds to creates with this status, and permits `left` requests. */
 async function importWithQuota(left: number, status: number, stdin: string, ...options: string[]) {
   const clock = new ManualClock(Date.now());
   const { env, requests } = await serving(({ method }) => {

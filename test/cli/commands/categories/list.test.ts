@@ -50,7 +50,7 @@ test('a list that is one page of several is printed with a warning', async () =>
   expect(run).toEqual({ code: 0, out: 'id,name,description\n1,cat,\n', err });
 });
 
-/** With fields that petstore does not know. */
+/** Categories with fields that petstore does not know. */
 const withExtras = [
   { id: 9223372036854775807n, name: 'cat', description: 'x', tags: ['a', 'b'], size: 3 },
   { id: 2, name: 'dog', size: null },
