@@ -85,9 +85,10 @@ test('a permission that is revoked after the first reply causes a storage error,
 
 test('hints about a state server use the given names of its settings, and its name shows IPv6 addresses in brackets', () => {
   expect(client(6379, { host: '::1' }).name).toBe('[::1]:6379');
-  const { hint } = replyError(new Error('WRONGPASS'), 0);
-  expect(hint?.(SETTINGS)).toBe('check statePassword and the user in stateUrl');
-  expect(hint?.({ url: 'URL', password: 'PASSWORD' })).toBe('check PASSWORD and the user in URL');
+  const error = replyError(new Error('WRONGPASS'), 0);
+  expect(error.hint(SETTINGS)).toBe('check statePassword and the user in stateUrl');
+  const variables = { url: 'PETSTORE_STATE_URL', password: 'PETSTORE_STATE_PASSWORD' };
+  expect(error.hint(variables)).toBe('check PETSTORE_STATE_PASSWORD and the user in PETSTORE_STATE_URL');
 });
 
 test.each<[string, string, (socket: Socket) => unknown]>([
