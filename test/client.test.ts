@@ -18,7 +18,7 @@ import { inProcess, serving } from './support/world.ts';
 
 const KEY = 'sandbox_client_test';
 
-/** The options of a client of a new sandbox that allows this many requests. */
+/** The options of a client of a new sandbox that allows this many requests per hour. */
 async function sandboxOf(count = 60): Promise<{ baseUrl: string; stateDir: string }> {
   const { url, close } = await startSandbox({ keys: [KEY], limits: [`${count}/1h`] });
   onTestFinished(close);
@@ -38,7 +38,7 @@ async function expectUnsent(call: (client: Client) => Promise<unknown>, message:
 
 const received = ({ requests }: HttpFake) => until(() => requests.length > 0);
 
-test('the client library creates and lists categories', async () => {
+test('the client library creates and lists categories, and reports the quota', async () => {
   const client = open(await sandboxOf());
   const dog = { id: 1, name: 'dog', description: 'Canis' };
   expect(await client.categories.create({ name: 'dog', description: 'Canis' })).toEqual(dog);
@@ -59,7 +59,7 @@ test('with an exhausted quota and a maximum wait of 0, a call and a command with
 });
 
 test.each([undefined, 1000 / 3, Number.MAX_VALUE])(
-  'the client library accepts the value %s as timeoutMs, and 999 retries',
+  'the client library accepts a `timeoutMs` of %s, 999 retries, and other options that are undefined',
   async (timeoutMs) => {
     const none = { stateUrl: undefined, statePassword: undefined, maxWaitMs: undefined, maxRetries: undefined };
     open({ maxRetries: 999 });
@@ -93,9 +93,9 @@ test.each([
   ['create', 'before it is sent', 0, REJECTED, { outcome: undefined }],
   ['list', 'in flight', 1, REJECTED, { outcome: undefined }],
   ['create', 'in flight', 1, REJECTED, UNKNOWN],
-  ['create', 'in flight if its reason is a plain error', 1, new Error('own'), UNKNOWN],
+  ['create', 'in flight with a plain error', 1, new Error('own'), UNKNOWN],
 ] as const)(
-  'an abort immediately ends a %s %s, and the client can be used afterwards',
+  'a %s call that is aborted %s rejects as interrupted, and the client can be used afterwards',
   async (call, _when, sent, reason, rest) => {
     let response: FakeResponse = 'silence';
     const fake = await serving(() => response);
@@ -113,7 +113,7 @@ test.each([
   },
 );
 
-/** Fails the test if Node.js warns. */
+/** Fails the test if Node.js emits a warning. */
 function expectNoWarning() {
   const onWarning = vi.fn();
   process.on('warning', onWarning);
@@ -149,7 +149,7 @@ test('an import with many requests in flight causes no warning from Node.js', as
   await ended;
 });
 
-test('all calls with one signal share the signal derived from it, since Node.js 20 and 22 free no such signal', async () => {
+test('calls with one signal share one derived signal, which Node.js 20 and 22 free only with its source', async () => {
   const any = vi.spyOn(AbortSignal, 'any');
   onTestFinished(() => any.mockRestore());
   const { create } = open(await sandboxOf()).categories;
@@ -158,7 +158,7 @@ test('all calls with one signal share the signal derived from it, since Node.js 
   expect(any).toHaveBeenCalledOnce();
 });
 
-test('the error of a timeout names timeoutMs, and that of a failed connection has the system code in its cause', async () => {
+test('the hint of a timeout names `timeoutMs`, and the cause of a failed connection has the system code', async () => {
   const fake = await serving(() => 'silence');
   const { list } = open({ baseUrl: fake.url, maxRetries: 0 }).categories;
   const timedOut = { message: 'the request timed out after 50ms', hint: 'try again with a longer timeoutMs' };
@@ -176,7 +176,7 @@ test('a call with an invalid proxy variable is a usage error, and the client can
   await client.close();
 });
 
-test('errors redact an API key that the service repeats', async () => {
+test('errors of the client library redact an API key that the service repeats', async () => {
   const fake = await serving(() => errorResponse(400, `bad ${KEY}`, `The key ${KEY} may not create.`));
   const error = await errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }));
   expect(error).toMatchObject({ kind: 'rejected', serviceMessage: 'The key [redacted] may not create.' });
@@ -188,7 +188,7 @@ test.each<[string, FakeResponse, string, string]>([
   ['status 429', errorResponse(429, 'slow', 'No.', { 'retry-after': '3600' }), 'rate_limited', 'rate_limited'],
   ['a redirect', { status: 302, headers: { location: 'https://pets.example/v1/categories' } }, 'service', 'service'],
   ['status 206', { status: 206, body: { id: 1, name: 'dog' } }, 'service', 'unknown_outcome'],
-])('%s causes an error without a command in its hint', async (_what, response, ofList, ofCreate) => {
+])('%s causes a client library error without a command in its hint', async (_what, response, ofList, ofCreate) => {
   const fake = await serving(() => response);
   const client = open({ baseUrl: fake.url, maxWaitMs: 0, maxRetries: 0 });
   const created = await errorOf(client.categories.create({ name: 'dog' }));
@@ -198,7 +198,7 @@ test.each<[string, FakeResponse, string, string]>([
   for (const { hint } of errors) expect(hint ?? '').not.toMatch(/petstore|`|--\w/);
 });
 
-test('a client that is closed waits for calls in progress, and rejects later calls as usage errors', async () => {
+test('closing a client waits for calls in progress, and later calls are usage errors', async () => {
   const client = open(await sandboxOf());
   const listed = client.categories.list();
   const missing = errorOf(client.categories.get('dog'));
@@ -212,7 +212,7 @@ test('a client that is closed waits for calls in progress, and rejects later cal
   expect(() => client.quota()).toThrow(expect.objectContaining(closed));
 });
 
-test('the client options of a sandbox keep the rate limit in memory, unless its data is in a file', async () => {
+test('the client options of a sandbox keep the quota in memory, unless the sandbox has a data file', async () => {
   const dir = tempDir();
   vi.stubEnv('PETSTORE_STATE_DIR', dir);
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -227,7 +227,7 @@ test('the client options of a sandbox keep the rate limit in memory, unless its 
   expect([await isShared(inFile.client), readdirSync(dir)]).toEqual([true, ['quota']]);
 });
 
-test('clients of one key share a rate limit that is kept in memory, until the last of them is closed', async () => {
+test('clients with one key share a quota in memory until the last of them is closed', async () => {
   const options = { ...(await sandboxOf(1)), stateDir: null, maxWaitMs: 0 };
   const [one, two] = [open(options), open(options)];
   await one.categories.list();
@@ -241,7 +241,7 @@ test('clients of one key share a rate limit that is kept in memory, until the la
   expect(open(options).quota().remaining).toBeNull();
 });
 
-test('with stateDir null, an unavailable state server causes a warning that the rate limit is not shared', async () => {
+test('with `stateDir` null, the warning about an unavailable state server says that no rate limit is shared', async () => {
   const onWarning = vi.fn();
   const { baseUrl } = await sandboxOf();
   const client = open({ baseUrl, stateDir: null, stateUrl: 'redis://127.0.0.1:1', onWarning });
@@ -251,7 +251,7 @@ test('with stateDir null, an unavailable state server causes a warning that the 
   expect(onWarning.mock.calls).toEqual([[warning]]);
 });
 
-test('onWait is called for a wait for the rate limit, which an abort ends, and for a wait before a retry', async () => {
+test('`onWait` is called before a retry and for a rate-limit wait, and an abort ends the latter', async () => {
   const waits: Wait[] = [];
   const onWait = (wait: Wait): void => void waits.push(wait);
   const client = open({ ...(await sandboxOf(1)), maxWaitMs: 7_200_000, onWait });
@@ -283,7 +283,7 @@ test('by default, the client library retries a read four times', async () => {
   expect(fake.requests).toHaveLength(5);
 });
 
-test.each([0, 2])('maxRetries %i limits how many times an import sends an uncertain name again', async (maxRetries) => {
+test.each([0, 2])('an import with %i as `maxRetries` resends an uncertain create as many times', async (maxRetries) => {
   skipWaits();
   const fake = await serving(({ method }) => (method === 'GET' ? { body: [] } : { status: 500 }));
   const error = await errorOf(open({ baseUrl: fake.url, maxRetries }).categories.import([{ name: 'dog' }]));
@@ -302,7 +302,7 @@ test('by default, a request of the client library times out after 30 s', async (
   expect(await errorOf(list())).toMatchObject({ message: 'the request timed out after 30s' });
 });
 
-test('onWarning receives each warning, with the key redacted', async () => {
+test('`onWarning` receives warnings, with the API key redacted', async () => {
   const warnings: string[] = [];
   const response = { body: [], headers: { link: '</v1/categories?page=2>; rel="next"', deprecation: 'true' } };
   const fake = await serving(() => (fake.requests.length < 3 ? response : { status: 201, body: { id: 1, name: KEY } }));
@@ -374,7 +374,7 @@ test.each([[''], [undefined], [{}], [{ id: '1' }], [{ id: 1.5 }], [null]])(
   },
 );
 
-test('a create with ifMissing returns the existing category, with a warning if its description differs', async () => {
+test('a create with `ifMissing` returns the existing category, with a warning if its description differs', async () => {
   const warnings: string[] = [];
   const { create, list } = open({ ...(await sandboxOf()), onWarning: (text) => void warnings.push(text) }).categories;
   const ifMissing = true;
@@ -386,7 +386,7 @@ test('a create with ifMissing returns the existing category, with a warning if i
   expect(warnings).toEqual(['existing category "dog" has the description "pet"; the given description was ignored']);
 });
 
-test('an exception in onWarning is an uncaught exception, and the create that caused the warning resolves', async () => {
+test('an exception in `onWarning` is an uncaught exception, and the create that caused the warning resolves', async () => {
   const handlers = process.listeners('uncaughtException');
   onTestFinished(() => handlers.forEach((handler) => void process.on('uncaughtException', handler)));
   process.removeAllListeners('uncaughtException');
@@ -400,7 +400,7 @@ test('an exception in onWarning is an uncaught exception, and the create that ca
   expect((await caught)[0]).toBe(thrown);
 });
 
-test('statePassword is sent to the state server, and the hint after a rejection names this option', async () => {
+test('a client authenticates with `statePassword`, and the hint after a rejection names this option', async () => {
   const server = await scriptedRedis((_command, socket) => socket.write('-WRONGPASS\r\n'));
   onTestFinished(server.close);
   const { list } = open({ stateUrl: `redis://127.0.0.1:${server.port}`, statePassword: 'x' }).categories;
@@ -410,7 +410,7 @@ test('statePassword is sent to the state server, and the hint after a rejection 
 });
 
 test.runIf(process.platform !== 'win32')(
-  'an import without a home directory fails, and its hint names stateDir',
+  'an import without a home directory fails before anything is sent, and its hint names `stateDir`',
   async () => {
     for (const name of ['HOME', 'XDG_STATE_HOME', 'PETSTORE_STATE_DIR']) vi.stubEnv(name, '');
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -422,7 +422,7 @@ test.runIf(process.platform !== 'win32')(
   },
 );
 
-test('an empty stateUrl counts as unset', async () => {
+test('an empty `stateUrl` counts as unset', async () => {
   expect(open({ baseUrl: 'https://pets.example/v1', stateUrl: '' }).quota().stateServer).toBeNull();
 });
 
@@ -434,12 +434,12 @@ test.each([
   ['an unknown option', { timeout: 5 }, 'usage', 'unknown option "timeout"'],
   ['a timeout of 0', { timeoutMs: 0 }, 'usage', 'timeoutMs'],
   ['a fractional number of retries', { maxRetries: 0.5 }, 'usage', 'maxRetries'],
-  ['1000 retries', { maxRetries: 1000 }, 'usage', 'maxRetries'],
+  ['1,000 retries', { maxRetries: 1000 }, 'usage', 'maxRetries'],
   ['a negative maximum wait', { maxWaitMs: -1 }, 'usage', 'maxWaitMs'],
   ['a state directory with a NUL', { stateDir: 'a\0b' }, 'usage', 'stateDir must be a path'],
   ['an invalid state URL', { stateUrl: 'x' }, 'usage', 'stateUrl'],
   ['a listener that is not a function', { onWait: {} }, 'usage', 'onWait must be a function'],
-])('createClient with %s throws a PetstoreError', (_what, options, kind, message) => {
+])('`createClient` with %s throws a `PetstoreError`', (_what, options, kind, message) => {
   const valid = { baseUrl: 'https://pets.example/v1', apiKey: KEY };
   const create = (): unknown => createClient((options && { ...valid, ...options }) as ClientOptions);
   expect(create).toThrow(PetstoreError);

@@ -50,17 +50,19 @@ test('a list with JSON nested 20,000 levels deep is invalid', () => {
 });
 
 test.each([
-  ['<html>sk_live_secret</html>', { 'content-type': 'text/html; charset=utf-8' }, 'expected JSON, got text/html'],
-  ['<html>sk_live_secret</html>', {}, 'not valid JSON'],
-  ['', {}, 'expected JSON, got an empty body'],
-  [Uint8Array.of(0x22, 0xff, 0x22), {}, 'not UTF-8'],
-])(
-  'a response with the body %j and the headers %j causes the error "invalid response: %s"',
-  (body, headers, problem) => {
-    const error = { message: `invalid response: ${problem}`, hint: 'check the base URL' };
-    expect(() => list(body, headers)).toThrow(expect.objectContaining(error));
-  },
-);
+  [
+    'HTML',
+    'expected JSON, got text/html',
+    '<html>sk_live_secret</html>',
+    { 'content-type': 'text/html; charset=utf-8' },
+  ],
+  ['HTML without a content type', 'not valid JSON', '<html>sk_live_secret</html>', {}],
+  ['no body', 'expected JSON, got an empty body', '', {}],
+  ['bytes that are not UTF-8', 'not UTF-8', Uint8Array.of(0x22, 0xff, 0x22), {}],
+])('a response with %s causes the error "invalid response: %s"', (_what, problem, body, headers) => {
+  const error = { message: `invalid response: ${problem}`, hint: 'check the base URL' };
+  expect(() => list(body, headers)).toThrow(expect.objectContaining(error));
+});
 
 test.each([
   ['</v1/categories?page=2>; rel="next"', true],

@@ -1,4 +1,4 @@
-// The values at the limits of options.
+// Checks of options, with values at their limits.
 import { expect, test } from 'vitest';
 import { MAX_TIMER_MS } from '../../src/clock.ts';
 import { checkOptions, checkPath, checkTimeout, checkWholeNumber } from '../../src/settings/check-options.ts';
@@ -8,13 +8,13 @@ test.each([1, 10, '10'])('the option value %j is accepted as a whole number from
 });
 
 test.each([[0], [11], [''], [' 5'], [1.5], ['0x5'], [[5]]])(
-  'the option value %j is rejected as a whole number from 1 to 10',
+  'the option value %j is rejected if a whole number from 1 to 10 is required',
   (value) => {
     expect(() => checkWholeNumber(value, 'n', 1, 10)).toThrow(expect.objectContaining({ kind: 'usage' }));
   },
 );
 
-test('a timeout is rounded up to a millisecond and capped at the longest timer', () => {
+test('a timeout is rounded up to a millisecond and capped at the longest timer, and 0 is rejected', () => {
   expect([checkTimeout(0.2), checkTimeout(1e12)]).toEqual([1, MAX_TIMER_MS]);
   expect(() => checkTimeout(0)).toThrow('timeoutMs must be greater than 0');
 });

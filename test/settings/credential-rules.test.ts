@@ -55,7 +55,7 @@ test.each([
   expect(() => checkBaseUrl(text, '--url')).toThrow(expect.objectContaining({ hint }));
 });
 
-test.each(['!', '~'])('a key of the first or last printable ASCII character, %j, is valid', (key) => {
+test.each(['!', '~'])('the key %j, the first or last visible ASCII character, is valid', (key) => {
   expect(checkKey(key, 'stdin')).toBe(key);
 });
 
@@ -75,7 +75,7 @@ test.each([
   ['sekret\tkey', 'tab'],
   ['sekret\u007f', 'a control'],
   ['\u201csekret\u201d', 'non-ASCII'],
-])('the key %j is rejected with an error that contains "%s" but not the key', (key, word) => {
+])('the key %j is rejected with an error that contains "%s" but not "sekret"', (key, word) => {
   const message = expect.stringMatching(new RegExp(`^(?!.*sekret).*PETSTORE_API_KEY.*${word}`));
   expect(() => checkKey(key, 'PETSTORE_API_KEY')).toThrow(expect.objectContaining({ kind: 'auth', message }));
 });

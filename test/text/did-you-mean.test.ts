@@ -2,20 +2,24 @@
 import { expect, test } from 'vitest';
 import { closestMatch } from '../../src/text/did-you-mean.ts';
 
+const KNOWN = ['list', 'create', 'Donkey', 'Dog'];
+
 test.each([
   ['LI', 'list'],
   ['lsit', 'list'],
   ['crxate', 'create'],
   ['crxaxe', 'create'],
-  ['crxxxe', undefined],
   ['donk', 'Donkey'],
   ['do', 'Dog'],
   ['doog', 'Dog'],
-  ['', undefined],
-])('the suggestion for %j is %j', (word, meant) => {
-  expect(closestMatch(word, ['list', 'create', 'Donkey', 'Dog'])).toBe(meant);
+])('the suggestion for "%s" is "%s"', (word, meant) => {
+  expect(closestMatch(word, KNOWN)).toBe(meant);
 });
 
-test('an empty word leads to no suggestion, even if only one word is known', () => {
+test.each(['crxxxe', ''])('the word %j has no suggestion', (word) => {
+  expect(closestMatch(word, KNOWN)).toBeUndefined();
+});
+
+test('an empty word has no suggestion, even if only one word is known', () => {
   expect(closestMatch('', ['create'])).toBeUndefined();
 });

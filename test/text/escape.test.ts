@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { escapeControls, terminalSafeJson } from '../../src/text/escape.ts';
 
-// Independent of the pattern under test. A list instead of \p{Cf}, which includes visible Arabic signs.
+// Independent of the pattern under test; a list, because \p{Cf} includes visible Arabic signs.
 const DANGEROUS =
   /[\u0000-\u001f\u007f-\u009f]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\p{Zl}|\p{Zp}|\p{Cs}|[\u200b\u2060\ufeff]|[\u{e0000}-\u{e007f}]/u;
 
-// Escape sequences, C1, bidi, tags, lone surrogates, emoji, letters.
+// Random text with escape sequences, C1, bidi and tag characters, lone surrogates, emoji and letters.
 const hostile = fc.string({
   unit: fc.oneof(
     fc.constantFrom('\u001b[2J', '\u001b]0;x\u0007', '\u001b]52;c;aGk=\u0007', '\u009b31m'),

@@ -16,7 +16,7 @@ test.each([
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
 });
 
-test('an integer from 2^53 is parsed as a bigint, and the last of two fields with one name is kept', () => {
+test('an integer of 2^53 or more is parsed as a bigint, and the last of two fields with one name is kept', () => {
   expect(parseJson('[9007199254740991,9007199254740992]')).toEqual([9007199254740991, 9007199254740992n]);
   expect(parseJson('{"a":1,"a": 9007199254740993}')).toEqual({ a: 9007199254740993n });
   expect(toPlainJson([1, 9007199254740993n])).toEqual([1, 9007199254740992]);
@@ -42,7 +42,7 @@ const token = fc.constantFrom(
   ...[' ', '\n'],
 );
 
-test('parseJson accepts the same texts as JSON.parse, with the same values, unless an integer exceeds 19 digits', () => {
+test('`parseJson` parses a random text without 20 digits in a row as `JSON.parse` does', () => {
   const rewritten = (parse: (text: string) => unknown, text: string): string => {
     try {
       return JSON.stringify(JSON.parse(stringifyJson(parse(text))));
@@ -73,7 +73,7 @@ test('a JSON document nested more than 100 levels deep is rejected', () => {
   expect(() => parseJson(`[9007199254740993,${nested(100_000)}]`)).toThrow(SyntaxError);
 });
 
-test('stringifyJson writes undefined as null, and a bigint with all digits', () => {
+test('`stringifyJson` writes undefined as null, and a bigint with all digits', () => {
   expect(stringifyJson(undefined)).toBe('null');
   expect(stringifyJson({ a: 1n, b: [2n ** 64n] }, 2)).toBe('{\n  "a": 1,\n  "b": [\n    18446744073709551616\n  ]\n}');
 });
