@@ -12,9 +12,6 @@ const PAGE_ROWS = 500;
 /** CSV and TSV fields to quote: those of RFC 4180, empty strings, outer blanks that readers may trim, and a leading byte order mark. */
 const QUOTED = /["\r\n]|^$|^[\s\ufeff]|\s$/;
 
-type RenderContext = Pick<Context, 'stdout' | 'env' | 'clock'>;
-type RenderOptions = Pick<GlobalOptions, 'format' | 'color'>;
-
 /** Returns the pieces to write, in order; each piece of text ends in a line break. */
 type Renderer<Data> = (data: Data) => Iterable<string | Uint8Array>;
 
@@ -24,8 +21,8 @@ type Renderer<Data> = (data: Data) => Iterable<string | Uint8Array>;
  */
 export async function loadRenderer<Data>(
   view: View<Data>,
-  context: RenderContext,
-  { format, color }: RenderOptions,
+  context: Context,
+  { format, color }: Pick<GlobalOptions, 'format' | 'color'>,
 ): Promise<Renderer<Data>> {
   const { isTTY } = context.stdout;
   if (format === 'table') return loadText(view, context, color);
@@ -64,7 +61,7 @@ export async function loadRenderer<Data>(
 
 async function loadText<Data>(
   view: View<Data>,
-  { stdout, env, clock }: RenderContext,
+  { stdout, env, clock }: Context,
   color: boolean,
 ): Promise<Renderer<Data>> {
   const style = await loadStyle(stdout, env, color);

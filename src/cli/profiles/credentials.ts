@@ -3,35 +3,30 @@
 import { PetstoreError } from '../../errors.ts';
 import type { BaseUrl } from '../../settings/credential-rules.ts';
 import { checkBaseUrl, checkKey, parseBaseUrl } from '../../settings/credential-rules.ts';
-import type { PathContext } from '../../settings/paths.ts';
 import { realPath, sandboxDataFile, stateDir } from '../../settings/paths.ts';
-import type { Environment } from '../context.ts';
+import type { Context, Environment } from '../context.ts';
 import type { ProfileStore } from './conf-store.ts';
-import type { KeyCommand, KeyCommandContext } from './key-command.ts';
+import type { KeyCommand } from './key-command.ts';
 import type { StoredProfile } from './store.ts';
 import { checkProfileExists, checkProfileName, DEFAULT_PROFILE, hasKey, SANDBOX } from './store.ts';
 
-type UrlSource = 'environment' | 'stored' | 'sandbox';
-type KeySource = 'environment' | 'stored' | 'command' | 'sandbox';
-
 /** The base URL of a command; the sandbox has none. */
 export interface FoundUrl extends Partial<BaseUrl> {
-  readonly urlSource: UrlSource;
+  readonly urlSource: 'environment' | 'stored' | 'sandbox';
 }
 
 /** The API key of a command, or the key command that prints it; neither for the sandbox. */
 export interface FoundKey {
   readonly key?: string;
-  readonly keySource: KeySource;
+  readonly keySource: 'environment' | 'stored' | 'command' | 'sandbox';
   readonly keyCommand?: KeyCommand;
 }
 
 /** Base URL and API key of a command. For the embedded sandbox, the base URL is `sandbox:` and the data file. */
-export interface Credentials extends FoundKey {
+export interface Credentials extends FoundKey, Pick<FoundUrl, 'urlSource'> {
   readonly profile: string;
   /** Ends in `/v1`, without a trailing slash, except for the embedded sandbox. */
   readonly baseUrl: string;
-  readonly urlSource: UrlSource;
   /** Never printed or saved; empty for the embedded sandbox, which creates its own. */
   readonly key: string;
 }
@@ -94,7 +89,7 @@ export function overridingVariables(env: Environment): readonly string[] {
 
 /** @throws PetstoreError `usage` (unknown profile, invalid URL), `auth` (no key or URL, a key for another origin), `storage` */
 export async function resolveCredentials(
-  context: KeyCommandContext & PathContext,
+  context: Context,
   request: CredentialRequest,
   openStore: () => Promise<ProfileStore>,
 ): Promise<Credentials> {

@@ -19,8 +19,6 @@ export interface KeyCommand {
   readonly profile?: string;
 }
 
-export type KeyCommandContext = Pick<Context, 'env' | 'signal' | 'redactor' | 'stderr'>;
-
 /**
  * Runs the command without a shell; its stdin is empty, so that it cannot consume the input of a loop. Its stderr is shown
  * after it has ended, when a key in it can be redacted.
@@ -30,7 +28,7 @@ export type KeyCommandContext = Pick<Context, 'env' | 'signal' | 'redactor' | 's
  */
 export async function runKeyCommand(
   command: KeyCommand,
-  { env: all, signal, redactor, stderr }: KeyCommandContext,
+  { env: all, signal, redactor, stderr }: Context,
   timeout = 30_000,
 ): Promise<string> {
   const { PETSTORE_API_KEY: _key, PETSTORE_STATE_PASSWORD: _password, PETSTORE_STATE_URL: _url, ...env } = all;
