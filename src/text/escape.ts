@@ -19,7 +19,8 @@ export function escapeControls(text: string, keep = ''): string {
 
 /** Escapes the same characters in a JSON document, line breaks excepted; its value is unchanged. */
 export function terminalSafeJson(json: string): string {
-  return replaceUnsafe(json, '\n', (char) => char.split('').map(unicodeEscape).join(''));
+  // Without the flag u, a dot matches one UTF-16 unit.
+  return replaceUnsafe(json, '\n', (char) => char.replace(/./gs, (unit) => `\\u${hex(unit.charCodeAt(0))}`));
 }
 
 function replaceUnsafe(text: string, keep: string, format: (char: string) => string): string {
@@ -42,10 +43,6 @@ function isShaping(text: string, at: number): boolean {
   if (char === ZERO_WIDTH_NON_JOINER) return false;
   // Node.js 26 does not match a class of both alternatives before the end of the text.
   return /\p{Extended_Pictographic}(?:\ufe0f|\p{EMod})?$/u.test(before) && /^\p{Extended_Pictographic}/u.test(after);
-}
-
-function unicodeEscape(unit: string): string {
-  return `\\u${hex(unit.charCodeAt(0))}`;
 }
 
 function hex(code: number): string {
