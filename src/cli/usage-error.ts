@@ -21,7 +21,6 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   'petstore categories create': ['add', 'new'],
   'petstore auth status': ['ls', 'whoami'],
   'petstore auth switch': ['use'],
-  'petstore --version': ['version'],
   '--format': ['--output', '-o'],
   '--json': ['--output', '-o'],
   '--search': ['--filter'],
@@ -57,9 +56,12 @@ export function usageError({ code, message, command }: ParseError): PetstoreErro
       return unknownCommandError(command, args);
     case 'commander.unknownOption':
       return mistyped;
-    case 'commander.missingMandatoryOptionValue':
+    case 'commander.missingMandatoryOptionValue': {
       // `--nam dog` is a mistyped `--name`, and the operand of `create dog` the value of a missing `--name`.
-      return mistyped ?? usage(`${option?.long} is required`, useOption(command, option));
+      const value = args.length > 0 && quoteForShell(args.join(' '), rootOf(command).context);
+      const hint = value ? `use ${option?.long} ${value}` : valueHint(command, option);
+      return mistyped ?? usage(`${option?.long} is required`, hint);
+    }
     case 'commander.optionMissingArgument':
       return usage(`${option?.long} needs a value`, valueHint(command, option));
     case 'commander.missingArgument':
@@ -100,7 +102,7 @@ function unknownOptionError(command: Command, word: string): PetstoreError {
 function unknownCommandError(group: Command, words: readonly string[]): PetstoreError {
   const [word = ''] = words;
   const message = `unknown command "${word}"`;
-  if (SYNONYMS['petstore --version']?.includes(word)) return usage(message, didYouMean('petstore --version'));
+  if (word === 'version') return usage(message, didYouMean('petstore --version'));
   if (/^(?:delete|remove|rm|update|edit|rename)$/.test(word) && group.name() !== 'auth') {
     return usage(`${message}: the service can only list and create categories`);
   }
@@ -144,14 +146,6 @@ function flagsOf(command: Command): readonly string[] {
 
 function commandsBelow(command: Command): readonly Command[] {
   return subcommandsOf(command).flatMap((one) => [one, ...commandsBelow(one)]);
-}
-
-function useOption(command: Command, option: Option | undefined): string {
-  const { args } = command;
-  const { context } = rootOf(command);
-  return args.length === 0
-    ? valueHint(command, option)
-    : `use ${option?.long} ${quoteForShell(args.join(' '), context)}`;
 }
 
 // The value is the default or the one in an example of the command's help.
