@@ -58,9 +58,9 @@ export async function startServer(options: ServerOptions): Promise<RunningSandbo
     throw new PetstoreError('usage', `port ${settings.port} ${problem}`, { hint, cause: error });
   });
   const { port } = server.address() as AddressInfo;
-  let service: Service;
+  let handler: RequestHandler;
   try {
-    service = new Service({ ...options, ...settings, port });
+    handler = new RequestHandler({ ...options, ...settings, port });
   } catch (error) {
     server.close();
     if (!options.nameOf || !isSystemError(error)) throw error;
@@ -71,7 +71,7 @@ export async function startServer(options: ServerOptions): Promise<RunningSandbo
   const turns = new WeakMap<Socket, { readonly request: IncomingMessage; readonly ended: Promise<void> }>();
   server.on('request', (request, response) => {
     const { socket } = request;
-    const ended = Promise.resolve(turns.get(socket)?.ended).then(() => service.handle(request, response));
+    const ended = Promise.resolve(turns.get(socket)?.ended).then(() => handler.handle(request, response));
     turns.set(socket, { request, ended });
   });
   // Node itself would answer a whole request that is followed by garbage with a 400, although its operation runs.
@@ -88,7 +88,7 @@ export async function startServer(options: ServerOptions): Promise<RunningSandbo
     server.close();
     server.closeAllConnections();
     await ended;
-    service.close();
+    handler.close();
   };
   return { ...settings, port, baseUrl, close };
 }
@@ -98,13 +98,7 @@ const CLIENT_ERRORS: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-/** The quota and the fault of a request, known before its operation runs. */
-interface Exchange {
-  quota: QuotaStatus;
-  readonly fault: FaultKind | undefined;
-}
-
-class Service {
+class RequestHandler {
   readonly #options: ServerOptions & SandboxSettings;
   readonly #store: Store;
   /** Maps each key to its id in the data, which never contains the key. */
@@ -129,10 +123,13 @@ class Service {
     const { clock, faults, limits, onRequest } = this.#options;
     const { delayMs, fault } = drawFaultPlan(faults, this.#random);
     // Without a valid key, the whole limit remains.
-    const exchange: Exchange = { quota: quotaStatus(newKeyUsage(), clock.now(), limits), fault };
+    let quota = quotaStatus(newKeyUsage(), clock.now(), limits);
+    const count = (key: string): void => {
+      quota = this.#store.admit(key, clock.now(), limits);
+      this.#checkAdmitted(quota);
+    };
     try {
-      const response = await this.#respond(request, exchange).catch(toResponse);
-      const { quota } = exchange;
+      const response = await this.#respond(request, count, fault).catch(toResponse);
       if (delayMs > 0) await clock.sleep(delayMs, this.#closed.signal);
       const status = fault === 'reset' ? undefined : response.status;
       // A client may have put its key into the query; the API has none.
@@ -152,38 +149,38 @@ class Service {
   }
 
   // A request with a valid key counts even if its operation fails.
-  async #respond(request: IncomingMessage, exchange: Exchange): Promise<SandboxResponse> {
+  async #respond(
+    request: IncomingMessage,
+    count: (key: string) => void,
+    fault: FaultKind | undefined,
+  ): Promise<SandboxResponse> {
     const { method = '', url = '', headers } = request;
     checkOrigin(request.headersDistinct, this.#options.port);
     // The target may be in absolute form (RFC 9112, section 3.2.2).
     const path = url.replace(/^http:\/\/[^/?]*/i, '').replace(/[?#].*$/s, '');
     if (method === 'GET' && path === OPENAPI_PATH) return openapiResponse();
     const key = this.#keyIds.get(/^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? '');
-    if (key !== undefined) this.#admit(exchange, key);
+    if (key !== undefined) count(key);
     const operation = findOperation(method, path);
     if (key === undefined) {
       const how = headers.authorization === undefined ? '; send Authorization: Bearer <API_KEY>' : '';
       const message = `the API key is missing or invalid${how}`;
       throw new HttpError(401, 'unauthorized', message, { 'WWW-Authenticate': 'Bearer' });
     }
-    const { fault } = exchange;
     if (fault === '500' || fault === '503') throw new HttpError(Number(fault), 'injected_fault', 'injected fault');
     if (fault === 'reset') return { status: 0, body: Buffer.alloc(0), headers: {} };
     return operation(request, this.#store);
   }
 
   /** @throws HttpError 429 */
-  #admit(exchange: Exchange, key: string): void {
-    const { clock, limits, retryAfter } = this.#options;
-    const now = clock.now();
-    const { rejection, ...quota } = this.#store.admit(key, now, limits);
-    exchange.quota = quota;
+  #checkAdmitted({ rejection, limit, resetAt }: QuotaStatus): void {
+    const { clock, retryAfter } = this.#options;
     if (!rejection) return;
     const message =
       rejection === 'key_banned'
         ? 'this key is temporarily banned because it sent requests before Retry-After had passed'
-        : `the limit of ${formatCount(quota.limit, 'request')} is reached`;
-    throw new HttpError(429, rejection, message, retryAfterHeader(retryAfter, quota.resetAt, now));
+        : `the limit of ${formatCount(limit, 'request')} is reached`;
+    throw new HttpError(429, rejection, message, retryAfterHeader(retryAfter, resetAt, clock.now()));
   }
 }
 
