@@ -46,12 +46,13 @@ export function checkBaseUrl(text: unknown, source: string): BaseUrl {
   throw new PetstoreError('usage', `${source} ${parsed.problem}`, { hint: `use ${hint}` });
 }
 
-// The valid loopback URL that a text without a scheme or version stands for, if there is one.
+// The valid loopback URL that a text without a scheme or version, or with a longer path, stands for, if there is one.
 function loopbackUrl(text: string): string | undefined {
   const url = `http://${text.replace(/^http:\/\//i, '')}`;
   if (text.startsWith('https:') || !URL.canParse(url)) return undefined;
   const { hostname, host, pathname } = new URL(url);
-  return isLoopback(hostname) ? `http://${host}${/^[\w/.-]*\/v1$/.test(pathname) ? pathname : '/v1'}` : undefined;
+  const [path] = pathname === '/' ? ['/v1'] : (/^(?:\/[\w.-]+)*?\/v1(?![^/])/.exec(pathname) ?? []);
+  return isLoopback(hostname) && path ? `http://${host}${path}` : undefined;
 }
 
 /** @param hostname from `URL.hostname`, which normalizes forms such as 127.1 and 0x7f.1 */

@@ -49,6 +49,11 @@ test.each([
   ['127.0.0.1:4010/shop/v1', 'use http://127.0.0.1:4010/shop/v1'],
   ['localhost:4010', 'use http://localhost:4010/v1'],
   ['http://[::1]:4010', 'use http://[::1]:4010/v1'],
+  ['http://localhost:4010/shop/v1/categories', 'use http://localhost:4010/shop/v1'],
+  // The valid URL is unknown.
+  ['http://localhost:4010/shop', 'use the form https://HOST/v1'],
+  ['http://localhost:4010//v1', 'use the form https://HOST/v1'],
+  ['http://localhost:4010/v10', 'use the form https://HOST/v1'],
   ['http://ann:hunter2@127.0.0.1:4010/v1', 'use http://127.0.0.1:4010/v1'],
   ['sk_live_0123456789', 'use the form https://HOST/v1'],
 ])('the hint for the invalid base URL %s is: %s', (text, hint) => {
