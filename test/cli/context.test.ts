@@ -1,4 +1,4 @@
-// Environment variables: their names on Windows, and those that control color.
+// The names of environment variables on Windows, and whether a stream supports color.
 import { expect, test } from 'vitest';
 import { supportsColor, toEnvironment } from '../../src/cli/context.ts';
 
@@ -17,6 +17,6 @@ test.each<[isTTY: boolean, env: Record<string, string>, wanted: boolean, has: bo
   [true, { NO_COLOR: '1', FORCE_COLOR: '1' }, true, false],
   [true, { NO_COLOR: '' }, true, true],
   [true, { FORCE_COLOR: '1' }, false, false],
-])('with isTTY %s, the environment %j and the color option %s, color is enabled: %s', (isTTY, env, wanted, has) => {
+])('with `isTTY` %s, the environment %j and the color option %s, color is enabled: %s', (isTTY, env, wanted, has) => {
   expect(supportsColor({ isTTY }, env, wanted)).toBe(has);
 });

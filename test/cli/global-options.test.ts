@@ -23,7 +23,7 @@ test.each<[string[], Record<string, string>, object]>([
   [['--max-wait', '9999h'], {}, { maxWait: MAX_TIMER_MS }],
   [['--format=json'], {}, { json: true, format: 'json' }],
   [['--json', '--format', 'json'], {}, { json: true, format: 'json' }],
-])('the arguments %j with the environment %j override the default options with %j', async (args, env, expected) => {
+])('the arguments %j and the environment %j change only these defaults: %j', async (args, env, expected) => {
   const program = createProgram(world([]));
   program.parseOptions([...args, 'quota']);
   const options = checkGlobalOptions(program.opts(), env);

@@ -1,4 +1,4 @@
-// Follows the hint of each kind of error literally: afterwards, the command succeeds, or the relevant state is shown.
+// Follows hints literally: afterwards, the failed command succeeds, or the command in the hint shows the relevant state.
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import parseArgv from 'string-argv';
@@ -14,7 +14,7 @@ import { inProcess } from '../support/world.ts';
 const GOOD = 'sk_secret_good_0123456789';
 const BAD = 'sk_secret_bad_0123456789';
 
-// A service that accepts one key and keeps its categories, unless a test overrides its responses.
+// A service that accepts one key and lists created categories, unless a test overrides its responses.
 type Override = (request: ReceivedRequest) => FakeResponse | undefined;
 let override: Override | undefined;
 let created: { id: number; name: string }[];
@@ -68,7 +68,7 @@ const printer = (): string => `'${process.execPath}' '${join(at.dir, 'print.cjs'
 
 const run = (words: string) => inProcess(parseArgv(words), { ...at, stdin: GOOD });
 
-/** A command line that fails in a situation, its exit code and its hint. */
+/** A command line that fails after a preparation, with its exit code and hint. */
 type Row = readonly [line: string, code: number, hint: string, given: () => unknown];
 
 async function fail(...[line, code, hint, given]: Row): Promise<void> {
@@ -80,7 +80,7 @@ async function fail(...[line, code, hint, given]: Row): Promise<void> {
   created = [];
   const failed = await run(line);
   expect([failed.code, /hint: (.*)/.exec(failed.out + failed.err)?.[1]]).toEqual([code, hint]);
-  // No response to this command contained rate-limit headers, so there is no quota line.
+  // No quota line follows a 401 or a response without rate-limit headers.
   expect(failed.err).toMatch(/^(?:warning: .*\n)?error: .*\n(?:hint: .*\n)?$/);
   expect([asJson, failed].map(({ out, err }) => out + err).join()).not.toMatch(/sk_secret_|\n\s+at /);
 }
@@ -97,7 +97,7 @@ const saveBadKey = () => [login(['--no-verify'], BAD), write('rows.csv', 'name\n
 test.each<Row>([
   ['categories import rows.csv --yes', 3, 'run `petstore auth login staging` to save a valid key', saveBadKey],
   ['quota -p nope', 2, 'run `petstore auth login nope --url https://HOST/v1` to create it', nothing],
-])('`petstore %s` fails with code %i, and succeeds after its hint is followed: %s', async (line, code, hint, given) => {
+])('`petstore %s` exits with code %i, and succeeds after its hint is followed: %s', async (line, code, hint, given) => {
   await fail(line, code, hint, given);
   expect(await follow(hint)).toMatchObject({ code: 0 });
   expect(await run(line)).toMatchObject({ code: 0 });
@@ -122,7 +122,7 @@ test.each<[...Row, act: () => unknown]>([
   ['categories list -p sandbox', 9, STATE, setFile, setState('new')],
   ['categories list -p staging', 9, DELETE, damageConfig, deleteConfig],
 ])(
-  '`petstore %s` fails with code %i, and succeeds after the action in its hint: %s',
+  '`petstore %s` exits with code %i, and succeeds after the action in its hint: %s',
   async (line, code, hint, given, act) => {
     await fail(line, code, hint, given);
     await act();
@@ -138,7 +138,7 @@ test.each<[...Row, again: string]>([
   ['api GET /v1/categories', 4, 'omit /v1, since the base URL ends in it', nothing, 'api GET /categories'],
   ["api POST categories -d '@my dog.json'", 2, INPUT, writeBody, "api POST categories --input 'my dog.json'"],
 ])(
-  '`petstore %s` fails with code %i, and succeeds with the change in its hint: %s',
+  '`petstore %s` exits with code %i, and succeeds with the change in its hint: %s',
   async (line, code, hint, given, again) => {
     await fail(line, code, hint, given);
     expect(await run(again.replace('URL', service.url))).toMatchObject({ code: 0 });
@@ -175,7 +175,7 @@ test.each<[...Row, shows: RegExp]>([
   [`${LIST} --max-retries 0`, 6, HOST, saveUnknownHost, /staging +https:\/\/nowhere.invalid\/v1/],
   [`${LIST} --max-retries 0`, 6, DOCTOR, stopService, REFUSED],
   [LIST, 7, STATUS, sendHtml, /staging +http:\/\/127.0.0.1:\d+\/v1/],
-])('`petstore %s` fails with code %i, and the command in its hint shows the relevant state: %s', async (...row) => {
+])('`petstore %s` exits with code %i, and the command in its hint shows the relevant state: %s', async (...row) => {
   const [line, code, hint, given, shows] = row;
   await fail(line, code, hint, given);
   const { out, err } = await follow(hint);

@@ -24,12 +24,12 @@ async function appears(shown: () => string, text: string): Promise<void> {
   await expect.poll(shown, { timeout: 10_000, interval: 5 }).toContain(text);
 }
 
-test('in a pipe, a wait prints one line, and another line only if its end moves by more than 1.5 s', () => {
+test('in a pipe, a wait prints one line, unless it ends at most 1.5 s after the last printed wait', () => {
   const { progress, shown } = start();
   progress.wait(wait(43));
   progress.wait(wait(43));
   progress.wait(undefined);
-  progress.wait(wait(44));
+  progress.wait(wait(44.5));
   progress.wait({ ...wait(60, 'blocked'), status: 503 });
   expect(shown()).toBe('waiting 43s for the rate limit to reset\nrate limited (503); retrying in 1m\n');
 });
@@ -45,20 +45,20 @@ test.each<[Options, WorldOptions, HttpWait, string]>([
   [{}, { columns: 0 }, wait(43), LINE],
   [{}, { columns: 80, env: { TERM: 'dumb' } }, wait(43), LINE],
   [{}, { columns: 80, env: { CI: 'true' } }, wait(43), LINE],
-  // As under `xargs -P`.
+  // Under `xargs -P`, stdin is not a terminal.
   [{}, { columns: 80, stdin: '' }, wait(43), LINE],
   [{ verbose: true }, { columns: 80 }, wait(43), LINE],
   [{ json: true }, {}, wait(43), JSON_LINE],
   [{ json: true }, { columns: 80 }, wait(43), JSON_LINE],
   [{ quiet: true }, {}, wait(43), ''],
   [{ quiet: true }, { columns: 80 }, wait(43), ''],
-])('with the options %j in the context %j, the wait %j prints only %j', async (options, place, given, line) => {
+])('with the options %j and the context %j, stderr after the wait %j is %j', async (options, place, given, line) => {
   const { clock, progress, shown } = start(options, place);
   progress.wait(given);
   expect(progress.waiting).toBe(given.until > NOW + 1000);
   progress.status(() => '3 of 9 rows');
   progress.busy(1);
-  // A spinner would appear now.
+  // Time for a spinner to load and appear.
   await import('ora');
   await clock.advance(1000);
   await clock.advance(1000);
@@ -84,22 +84,22 @@ test('a wait on a terminal counts down next to the current status', async () => 
 const REFUSED: HttpWait = { ...wait(5, 'backoff'), failure: 'cannot connect to 127.0.0.1:4010: connection refused' };
 const ROWS = '118 of 2,000 · 32m left';
 
-test.each<[columns: number, status: string | undefined, given: HttpWait, expected: string]>([
-  [80, ROWS, wait(41), '118 of 2,000 · 32m left · waiting 41s for the rate limit to reset'],
-  [61, ROWS, wait(41), '118 of 2,000 · 32m left · waiting 41s for the rate limit'],
-  [40, ROWS, wait(41), '118 of 2,000 · 32m left · wait 41s'],
-  [36, ROWS, wait(41), '118 of 2,000 · 32m left'],
-  [20, 'a text that is far longer than the terminal is wide', wait(41), 'wait 41s'],
-  [80, 'asking \u001b[2J', wait(41), 'asking ␛[2J · waiting 41s for the rate limit to reset'],
-  [120, undefined, REFUSED, 'request failed (cannot connect to 127.0.0.1:4010: connection refused); retrying in 5s'],
-  [40, undefined, REFUSED, 'connection refused; retrying in 5s'],
-  [30, undefined, REFUSED, 'wait 5s'],
-  [40, undefined, { ...REFUSED, failure: 'status 503' }, 'status 503; retrying in 5s'],
-  [40, undefined, wait(5, 'pending'), 'waiting for another process'],
-  [40, undefined, wait(5, 'list'), 'incomplete list; retrying in 5s'],
-  [40, undefined, wait(5, 'requests'), 'waiting 5s for earlier creates'],
-  [40, undefined, wait(5, 'lock'), 'waiting 5s to confirm the lock'],
-])('at $0 columns, the text beside the spinner is $3', async (columns, status, given, expected) => {
+test.each<[columns: number, expected: string, status: string | undefined, given: HttpWait]>([
+  [80, '118 of 2,000 · 32m left · waiting 41s for the rate limit to reset', ROWS, wait(41)],
+  [61, '118 of 2,000 · 32m left · waiting 41s for the rate limit', ROWS, wait(41)],
+  [40, '118 of 2,000 · 32m left · wait 41s', ROWS, wait(41)],
+  [36, '118 of 2,000 · 32m left', ROWS, wait(41)],
+  [20, 'wait 41s', 'a text that is far longer than the terminal is wide', wait(41)],
+  [80, 'asking ␛[2J · waiting 41s for the rate limit to reset', 'asking \u001b[2J', wait(41)],
+  [120, 'request failed (cannot connect to 127.0.0.1:4010: connection refused); retrying in 5s', undefined, REFUSED],
+  [40, 'connection refused; retrying in 5s', undefined, REFUSED],
+  [30, 'wait 5s', undefined, REFUSED],
+  [40, 'status 503; retrying in 5s', undefined, { ...REFUSED, failure: 'status 503' }],
+  [40, 'waiting for another process', undefined, wait(5, 'pending')],
+  [40, 'incomplete list; retrying in 5s', undefined, wait(5, 'list')],
+  [40, 'waiting 5s for earlier creates', undefined, wait(5, 'requests')],
+  [40, 'waiting 5s to confirm the lock', undefined, wait(5, 'lock')],
+])('at %i columns, the text beside the spinner is "%s"', async (columns, expected, status, given) => {
   const { clock, progress, shown } = start({}, { columns });
   if (status !== undefined) progress.status((room) => (room === columns - 5 ? status : 'no room'));
   progress.wait(given);
@@ -130,7 +130,7 @@ test('no spinner appears for a request that ends within 150 ms', async () => {
   expect(shown()).toBe('');
 });
 
-test('the spinner clears its line after the last request, reappears with the next one, and never hides the cursor', async () => {
+test('the spinner appears with each request until `stop`, clears its line afterwards, and never hides the cursor', async () => {
   const { clock, progress, shown } = start({}, { columns: 80 });
   let { length } = '';
   for (const end of [() => progress.busy(0), () => progress.stop()]) {

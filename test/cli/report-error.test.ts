@@ -1,4 +1,4 @@
-// Errors as text and as JSON, with their exit codes; test/cli/hints.test.ts covers the kinds of error.
+// Errors as text and as JSON, with their exit codes; test/cli/hints.test.ts follows their hints.
 import { expect, test } from 'vitest';
 import { reportError } from '../../src/cli/report-error.ts';
 import { PetstoreError } from '../../src/errors.ts';
@@ -19,7 +19,7 @@ test.each([
   ['no', { code: 'not_found' }, 4, 'error: no\n'],
   ['canceled', { silent: true }, 4, ''],
   ['ended', { exitCode: 143 }, 143, 'error: ended\n'],
-])('the error %j with the details %j causes exit code %i and is printed as %j', async (message, details, code, err) => {
+])('the error %j with the details %j causes exit code %i and the stderr %j', async (message, details, code, err) => {
   expect(await print(new PetstoreError('rejected', message, details))).toEqual({ code, err });
 });
 
@@ -32,7 +32,7 @@ test('with `--json`, an error is one line of JSON on stderr, with control charac
   );
 });
 
-test('an unexpected error shows its message, which may contain secrets, and its stack only with `--verbose`', async () => {
+test('the message and stack of an unexpected error, which may contain secrets, appear only with `--verbose`', async () => {
   const unexpected = new TypeError('cannot read sk_live_secret');
   const printed = await print(unexpected);
   expect(printed.code).toBe(1);

@@ -1,4 +1,4 @@
-// The notices and warnings of a session, and the cleanups at its end.
+// Notices, warnings and the state server of a session, and the cleanups after it.
 import { expect, test } from 'vitest';
 import { run } from '../../src/cli/program.ts';
 import { Session } from '../../src/cli/session.ts';
@@ -11,7 +11,7 @@ test.each([
   [{}, 'cat ␛[2J\n', 'warning: dog<U+202E>\n'],
   [{ quiet: true }, '', 'warning: dog<U+202E>\n'],
   [{ json: true }, '', '{"warning":{"message":"dog\\u202e"}}\n'],
-])('with the options %j, a notice prints %j and a warning prints %j', async (given, notice, warning) => {
+])('with the options %j, the stderr of a notice is %j and that of a warning is %j', async (given, notice, warning) => {
   const context = world([]);
   const session = new Session(context, { ...OPTIONS, ...given });
   await session.notice('cat \u001b[2J');
@@ -20,14 +20,14 @@ test.each([
   expect(context.stderr.text()).toBe(notice + warning);
 });
 
-test('the password of the state server is redacted as soon as it is used', async () => {
+test('after a session has read PETSTORE_STATE_URL, the password in it is redacted', async () => {
   const context = world([], { env: { PETSTORE_STATE_URL: 'redis://user:the-password@127.0.0.1:1' } });
   await new Session(context, OPTIONS).stateServer();
   for (const cleanup of context.cleanups) await cleanup();
   expect(context.redactor.redact('not the-password')).toBe('not [redacted]');
 });
 
-test('a command ends after its cleanups, the latest first, and a failed cleanup does not change the exit code', async () => {
+test('a command ends after its cleanups, in reverse order, and a failed cleanup does not change the exit code', async () => {
   const context = world(['--version']);
   const cleaned: string[] = [];
   context.cleanups.push(

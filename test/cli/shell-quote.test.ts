@@ -17,7 +17,7 @@ test.each([
   ['%PATH%', '%PATH%', `'%PATH%'`],
   ['a,b', 'a,b', '"a,b"'],
   ['', `''`, '""'],
-])('%j is quoted as %s for a POSIX shell and as %s for PowerShell and cmd.exe', (word, posix, win32) => {
+])('the word %j is written as %s for a POSIX shell and as %s for PowerShell', (word, posix, win32) => {
   expect(quoteForShell(word, linux)).toBe(posix);
   expect(quoteForShell(word, gitBash)).toBe(posix);
   expect(quoteForShell(word, windows)).toBe(win32);
@@ -29,7 +29,7 @@ test('an assignment uses `export` in Git Bash and `$env:` in PowerShell', () => 
 });
 
 test.each(['-p staging', '-pstaging', '-qp staging', '--profile staging', '--profile=staging'])(
-  'a printed command that contains `%s` gets no second `-p staging`',
+  'a printed command that contains `%s` gets no additional `-p staging`',
   (typed) => {
     const words = ['categories', 'import', 'pets.csv', ...typed.split(' ')];
     expect(formatCommand(words, 'staging', linux)).toBe(`\`petstore categories import pets.csv ${typed}\``);

@@ -1,4 +1,4 @@
-// Usage errors: each names the mistake, and its hint names the intended command or option.
+// Usage errors: each names the mistake, and most have a hint that names the correction.
 import { expect, test } from 'vitest';
 import { inProcess } from '../support/world.ts';
 
@@ -10,6 +10,7 @@ const PIPE_KEY = 'pipe the key to `petstore auth login`';
 const PROFILES = 'run `petstore auth status` to list the profiles';
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS';
 
+// After a space at the end, an empty argument follows.
 const ROWS: readonly (readonly [line: string, message: string, hint: string | undefined])[] = [
   ['foo', 'unknown command "foo"', see()],
   ['categoris list', 'unknown command "categoris"', meant('petstore categories list')],
@@ -106,14 +107,14 @@ const ROWS: readonly (readonly [line: string, message: string, hint: string | un
   ['categories list --Api_Token ab=cd-efg', NO_KEY_OPTION, PIPE_KEY],
 ];
 
-test.each(ROWS)('`petstore %s` is a usage error: %s', async (line, message, hint) => {
+test.each(ROWS)('the arguments %j are a usage error: %s', async (line, message, hint) => {
   const text = `error: ${message}\n${hint === undefined ? '' : `hint: ${hint}\n`}`;
   expect(await inProcess(line.split(' '))).toEqual({ code: 2, out: '', err: text });
   const asJson = /--json|--format/.test(line) ? undefined : await inProcess(['--json', ...line.split(' ')]);
   if (asJson) expect(JSON.parse(asJson.err)).toEqual({ error: { kind: 'usage', message, hint } });
 });
 
-test('a usage error never shows the API key of the environment', async () => {
+test('a usage error does not repeat an argument that equals PETSTORE_API_KEY', async () => {
   const env = { PETSTORE_API_KEY: '0123456789abcdef' };
   const { code, err } = await inProcess(['auth', 'switch', '0123456789abcdef'], { env });
   expect([code, err]).toEqual([2, expect.not.stringContaining('0123456789abcdef')]);
@@ -126,7 +127,7 @@ const SUGGESTIONS = ROWS.flatMap(([line, , hint = '']) => {
   return [[line, name, command.split(' ').filter((word) => /^(?!staging)[a-z]/.test(word))] as const];
 });
 
-test.each(SUGGESTIONS)('the error of `petstore %s` suggests `%s`, which exists', async (_line, name, words) => {
+test.each(SUGGESTIONS)('the error about `petstore %s` suggests `%s`, which exists', async (_line, name, words) => {
   const { code, out } = await inProcess([...words, '--help']);
   expect([code, out]).toEqual([
     0,
@@ -147,7 +148,7 @@ test.each([
   ['categories list -- --json', 'error: '],
   ['categories create --name=--json extra', 'error: '],
   ['categories create --name --json extra', 'error: '],
-])('the usage error of `petstore %s` begins with `%s`', async (line, start) => {
+])('the error about `petstore %s` begins with `%s`', async (line, start) => {
   const { err } = await inProcess(line.split(' '));
   expect(err.slice(0, start.length)).toBe(start);
 });
@@ -179,7 +180,7 @@ test.each(['-h', '--help', '--json', '-p'])(
   },
 );
 
-test('an argument with invalid UTF-8 is a usage error', async () => {
+test('an argument with U+FFFD, which Node.js puts in place of invalid UTF-8, is a usage error', async () => {
   const { code, out, err } = await inProcess(['categories', 'create', '--name', 'caf\ufffd', '-p', 'sandbox']);
   expect([code, out, err]).toEqual([2, '', expect.stringContaining('is not valid UTF-8')]);
 });
