@@ -166,15 +166,17 @@ function exchange(
   });
 }
 
+const EMPTY = Buffer.alloc(0);
+
 /** Copies the chunks of a body into one buffer: a list of chunks of one byte each would need a hundred times their memory. */
 class Body {
   size = 0;
-  #buffer = Buffer.alloc(0);
+  #buffer = EMPTY;
 
   add(chunk: Buffer): void {
     const size = this.size + chunk.length;
     if (size > this.#buffer.length) {
-      const larger = Buffer.alloc(Math.max(size, 2 * this.size));
+      const larger = Buffer.allocUnsafe(Math.max(size, 2 * this.size));
       larger.set(this.bytes());
       this.#buffer = larger;
     }
