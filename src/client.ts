@@ -132,7 +132,6 @@ export function createClient(options: ClientOptions): Client {
             ...{ categories, target: baseUrl, clock: systemClock, signal, timeoutMs, warn },
             lockPlace: (await service.stateServer()) ?? dir,
             maxRetries: limits.maxRetries,
-            hasQuota: () => service.quota().nextRequestAt === null,
             onPause: (pause) => pause && onWait(pause),
           });
           return publicDocument(document, redactor);

@@ -63,11 +63,12 @@ export class HttpClient {
     const { clock, limits, ledger, signal } = this.#options;
     const stop = request.stop ?? request.signal ?? signal;
     const { timeoutMs = limits.timeoutMs } = request;
+    const maxWaitMs = request.once ? 0 : limits.maxWaitMs;
     let made = 0;
     let successes = this.#successes;
     let refusal: HttpResponse | undefined;
     for (;;) {
-      const ticket = await this.#tickets.take({ signal: stop, timeoutMs, refusal });
+      const ticket = await this.#tickets.take({ signal: stop, timeoutMs, maxWaitMs, refusal });
       const result = await this.#attempt(request, ticket, stop, timeoutMs);
       if (!result) continue;
       const refused = !(result instanceof TransportError) && result.status === 429 ? result : undefined;

@@ -14,6 +14,7 @@ interface TicketRequest {
   readonly signal: AbortSignal;
   /** The timeout of the next attempt, which determines the lease. */
   readonly timeoutMs: number;
+  readonly maxWaitMs: number;
   /** The last 429 that the request received. */
   readonly refusal: HttpResponse | undefined;
 }
@@ -92,10 +93,10 @@ export class TicketQueue {
 
   // Sleeps until a block or window ends, or for part of that time.
   async #waitUntil({ granted: _, ...wait }: Extract<Denial, { until: number }>, request: TicketRequest): Promise<void> {
-    const { clock, limits } = this.#options;
+    const { clock } = this.#options;
     const { until } = wait;
     const now = clock.now();
-    if (until - now > limits.maxWaitMs) throw rateLimitedError(wait, now, limits, request.refusal);
+    if (until - now > request.maxWaitMs) throw rateLimitedError(wait, now, request, request.refusal);
     this.#pending = undefined;
     this.#report(wait);
     const ms = Math.max(1, Math.ceil(until - now));
@@ -103,15 +104,16 @@ export class TicketQueue {
   }
 
   // Sleeps briefly, since no event reports the response to a request in flight.
-  async #waitForResponse({ signal, timeoutMs, refusal }: TicketRequest): Promise<void> {
-    const { clock, limits } = this.#options;
+  async #waitForResponse(request: TicketRequest): Promise<void> {
+    const { clock } = this.#options;
+    const { signal, timeoutMs, maxWaitMs, refusal } = request;
     const now = clock.monotonic();
     const isOwn = this.#isBusy();
     if (this.#pending?.isOwn !== isOwn) this.#pending = { isOwn, since: now };
     const waited = now - this.#pending.since;
     // Do not limit the wait for a request of this process: its own timeout ends it.
-    const left = isOwn ? timeoutMs : limits.maxWaitMs - waited;
-    if (left <= 0) throw rateLimitedError({ reason: 'pending' }, clock.now(), limits, refusal);
+    const left = isOwn ? timeoutMs : maxWaitMs - waited;
+    if (left <= 0) throw rateLimitedError({ reason: 'pending' }, clock.now(), request, refusal);
     if (waited > NOTIFY_PENDING_AFTER_MS && this.#reported?.reason !== 'pending')
       this.#report({ until: clock.now() + left, reason: 'pending', isOwn });
     const poll = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, waited / 8));

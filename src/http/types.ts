@@ -17,7 +17,7 @@ export interface HttpRequest {
   readonly stop?: AbortSignal | undefined;
   /** Overrides the client's timeout per attempt. */
   readonly timeoutMs?: number | undefined;
-  /** True if the request is not retried, even after a 429. */
+  /** True if the request neither waits for the rate limit nor is retried, even after a 429. */
   readonly once?: boolean;
   /** Sends `Cache-Control: no-cache`. */
   readonly noCache?: boolean;

@@ -33,7 +33,7 @@ export async function fetchList(
   once = false,
 ): Promise<FetchedList> {
   for (let attempt = 0; ; attempt++) {
-    const { listed, flaw } = await categories.listFresh(once);
+    const { listed, flaw } = await categories.listFresh(once && attempt === 0);
     const missing = flaw ? [] : known.missingFrom(listed);
     const isComplete = !flaw && missing.length === 0;
     if (!flaw) for (const category of listed) known.add(category);

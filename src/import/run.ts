@@ -30,8 +30,6 @@ export interface RunOptions extends FetchListOptions, LockOptions {
   /** The maximum number of times that a name is sent again after a list proved its absence. */
   readonly maxRetries: number;
   readonly timeoutMs: number;
-  /** Whether the quota allows one more request without a wait. */
-  readonly hasQuota: () => boolean;
   readonly onProgress: (progress: ImportProgress) => void;
 }
 
@@ -112,7 +110,7 @@ class Run implements RunResult {
   /** Checks in a last list that every created category exists exactly once. */
   async checkLastList(): Promise<void> {
     if (this.stop) return;
-    if (this.results.progress.created > 0 && this.#options.hasQuota()) {
+    if (this.results.progress.created > 0) {
       await this.#list(true).catch((error: unknown) => {
         if (error instanceof PetstoreError && error.kind === 'interrupted') throw error;
       });

@@ -247,6 +247,13 @@ test.each<[string, Step]>([
   expect([sentAt.length, clock.monotonic() - since < 1000]).toEqual([2, true]);
 });
 
+test('a read with `once` does not wait for the rate limit', async () => {
+  const { sender, sentAt, waits } = scripted([{ status: 200, headers: headers(0) }]);
+  await sender.send(LIST);
+  await expect(sender.send({ ...LIST, once: true })).rejects.toMatchObject({ kind: 'rate_limited' });
+  expect([sentAt.length, waits]).toEqual([1, []]);
+});
+
 test('if `beforeSend` throws, the request fails with the same error, nothing is sent, and the ticket is released', async () => {
   const { sender, sentAt, ledger } = scripted([{ status: 201, connectMs: 300 }]);
   const reason = new PetstoreError('storage', 'another run has taken over');

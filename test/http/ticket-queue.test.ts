@@ -9,14 +9,14 @@ import { tempDir } from '../support/temp-dir.ts';
 function open(maxWaitMs: number) {
   const clock = new ManualClock();
   const ledger = openMachineLedger({ stateDir: tempDir(), baseUrl: 'test', key: 'test-key', clock });
-  const limits = { maxWaitMs, maxRetries: 0, timeoutMs: 0 };
+  const limits = { maxWaitMs: 0, maxRetries: 0, timeoutMs: 0 };
   const transport = { send: () => Promise.reject(new Error('unused')), close: async () => undefined };
   const { signal } = new AbortController();
   const waits: (HttpWait | undefined)[] = [];
   const onWait = (wait: HttpWait | undefined): void => void waits.push(wait);
   const self = { isBusy: false };
   const queue = new TicketQueue({ transport, ledger, clock, signal, limits, onWait }, () => self.isBusy);
-  const take = (timeoutMs: number, by = signal) => queue.take({ signal: by, timeoutMs, refusal: undefined });
+  const take = (timeoutMs: number, by = signal) => queue.take({ signal: by, timeoutMs, maxWaitMs, refusal: undefined });
   /** Takes the ticket of a request that is not in the queue. */
   const send = async () => {
     const result = await ledger.acquire(30_000);

@@ -89,6 +89,8 @@ export interface Script {
   /** The content of list number `at` for a process that has seen these ids. */
   show?: (all: readonly Item[], at: number, seen: ReadonlySet<Category['id']>) => readonly Item[];
   isCached?: (at: number) => boolean;
+  /** Whether the quota allows a list without a wait; by default, it does. */
+  hasQuota?: () => boolean;
   /** The service's alteration of a name, which a 201 shows too unless `echoes`. */
   alter?: (name: string) => string;
   echoes?: boolean;
@@ -127,10 +129,11 @@ export class FakeService {
     );
     const isAlive = (): boolean => !killed.signal.aborted;
     const alive = <T>(value: T): T | Promise<never> => (isAlive() ? value : new Promise<never>(() => undefined));
-    const listFresh: Categories['listFresh'] = async () => {
+    const listFresh: Categories['listFresh'] = async (once) => {
       await this.#delay(60);
       await alive(undefined);
       this.script.onList?.(kill);
+      if (once && this.script.hasQuota?.() === false) throw new PetstoreError('rate_limited', 'quota exhausted');
       const at = this.lists++;
       const fromCache = this.script.isCached?.(at) ?? false;
       const listed = (this.script.show?.([...this.items], at, seen) ?? this.items).map(visible);
@@ -230,7 +233,6 @@ export class FakeImport {
         concurrency: 4,
         maxRetries: 2,
         timeoutMs: TIMEOUT_MS,
-        hasQuota: () => true,
         onProgress: () => undefined,
         ...options,
       });

@@ -74,6 +74,7 @@ async function playRound(seed: number): Promise<readonly string[]> {
     else throw new PetstoreError('service', 'server error (500)', { status: 500 });
   };
   const isBadList = (share: number): boolean => hasBadLists && !echoes && isFaulty(share);
+  service.script.hasQuota = () => echoes || chance(0.7);
   let isCached = false;
   service.script.isCached = () => (isCached = !alteration && isBadList(0.14));
   // A cached list may be incomplete. Any other incomplete list lacks a category that its reader has seen; at most two are empty.
@@ -90,7 +91,7 @@ async function playRound(seed: number): Promise<readonly string[]> {
   runs.isOnServer = losesRecords;
   const run = async (file: readonly string[]) => {
     runs.rows = named(...file);
-    const options = { concurrency: 1 + int(4), hasQuota: () => echoes || chance(0.7) };
+    const options = { concurrency: 1 + int(4) };
     try {
       const result = await runs.run(options);
       if (!result) return { code: 137, error: undefined };

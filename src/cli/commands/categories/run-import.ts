@@ -56,7 +56,6 @@ async function create(session: Session, rows: readonly NewCategory[], concurrenc
       ...{ categories, rows, target: baseUrl, lockPlace, clock, signal, concurrency },
       maxRetries: options.maxRetries,
       timeoutMs: options.timeout,
-      hasQuota: () => ledger.quota().nextRequestAt === null,
       onProgress: (counts) =>
         progress.status((room) => line({ counts, quota: ledger.quota(), isWaiting: progress.waiting, room })),
       onPause: (pause) => progress.wait(pause),
