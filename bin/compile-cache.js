@@ -3,10 +3,20 @@
 // (`module.enableCompileCache`) saves half of this time, because it lacks functions that are compiled at their first call.
 'use strict';
 
-const { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs');
+const {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} = require('node:fs');
 const { homedir } = require('node:os');
 const { basename, dirname, isAbsolute, join } = require('node:path');
-const { cachedDataVersionTag, deserialize, serialize } = require('node:v8');
+const { cachedDataVersionTag } = require('node:v8');
 const { Script } = require('node:vm');
 
 const { arch, env, pid, platform, version } = process;
@@ -37,8 +47,8 @@ function isPrivate(directory) {
   return platform === 'win32' || (uid === process.geteuid() && (mode & 0o077) === 0);
 }
 
-/** The file for the code that this Node.js compiles, or undefined if its directory cannot be used. */
-function cacheFile() {
+/** The directory for the code that this Node.js compiles, or undefined if it cannot be used. */
+function cacheDirectory() {
   if (env.NODE_COMPILE_CACHE || env.NODE_DISABLE_COMPILE_CACHE) return undefined;
   try {
     const [base, directory] = locate();
@@ -46,33 +56,37 @@ function cacheFile() {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
     }
     const isUsable = isPrivate(directory) && isSafe(directory);
-    return isUsable ? join(directory, `${version}-${arch}-${cachedDataVersionTag()}.code`) : undefined;
+    return isUsable ? join(directory, `${version}-${arch}-${cachedDataVersionTag()}`) : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Loads the program with the code in the file. When the process ends, the file is replaced if code was missing. */
-function loadWith(file, main) {
-  // V8 compares only the length of a text, but this one contains a hash of all chunks.
-  const build = readFileSync(main, 'utf8');
-  const code = read(file, build);
-  const [loaded, scripts] = [{}, {}];
+/** Loads the program with the compiled code in the directory, and adds what is missing when the process ends. */
+function loadWith(directory, main) {
+  const loaded = {};
+  const missing = [];
   const load = (filename) => {
     const name = basename(filename);
     if (name in loaded) return loaded[name];
     const wrapper = `(function (exports, require) {${readFileSync(filename, 'utf8')}\n})`;
-    scripts[name] = new Script(wrapper, { filename, cachedData: code[name] });
+    const script = new Script(wrapper, { filename, cachedData: read(join(directory, name)) });
+    // V8 compares only the length of the text, but the name of a chunk contains a hash of its text.
+    if (filename !== main && script.cachedDataRejected !== false) missing.push([name, script]);
     loaded[name] = {};
     const requireFrom = (id) => (id.startsWith('./') ? load(join(dirname(filename), id)) : require(id));
-    scripts[name].runInThisContext()(loaded[name], requireFrom);
+    script.runInThisContext()(loaded[name], requireFrom);
     return loaded[name];
   };
   process.on('exit', () => {
-    if (Object.values(scripts).every(({ cachedDataRejected }) => cachedDataRejected === false)) return;
+    if (missing.length === 0) return;
     try {
-      for (const name in scripts) code[name] = scripts[name].createCachedData();
-      write(file, serialize({ build, code }));
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      for (const [name, script] of missing) write(join(directory, name), script.createCachedData());
+      // Code of another build is removed.
+      for (const name of readdirSync(directory)) {
+        if (!existsSync(join(dirname(main), 'chunks', name))) rmSync(join(directory, name));
+      }
     } catch {
       // The directory cannot be used.
     }
@@ -80,13 +94,11 @@ function loadWith(file, main) {
   return load(main);
 }
 
-/** The code of the chunks of this build, by name. */
-function read(file, build) {
+function read(file) {
   try {
-    const kept = deserialize(readFileSync(file));
-    return kept.build === build ? kept.code : {};
+    return readFileSync(file);
   } catch {
-    return {};
+    return undefined;
   }
 }
 
@@ -102,6 +114,6 @@ function write(file, bytes) {
 }
 
 module.exports = (main) => {
-  const file = cacheFile();
-  return file ? loadWith(file, main) : require(main);
+  const directory = cacheDirectory();
+  return directory ? loadWith(directory, main) : require(main);
 };
