@@ -16,7 +16,7 @@ import type { Session } from '../../session.ts';
 interface ListOptions {
   readonly search?: string;
   readonly sort?: 'id' | 'name';
-  readonly columns?: readonly string[];
+  readonly columns?: string;
 }
 
 interface Listing {
@@ -42,7 +42,7 @@ export const list = (): PetstoreCommand =>
     .alias('ls')
     .description('list all categories')
     .addOption(formatOption().default(undefined, 'table'))
-    .option('--columns <names>', 'columns of the table, csv and tsv, for example id,name', parseNames)
+    .option('--columns <names>', 'columns of the table, csv and tsv, for example id,name')
     .option('--search <text>', 'show only categories whose name or description contains this text (case-insensitive)')
     .addOption(
       withChoices(new Option('--sort <field>', 'sort by a field'), ['id', 'name']).default(
@@ -68,7 +68,7 @@ other fields that the service returns.`,
 
 async function listCategories(session: Session, options: ListOptions): Promise<Listing> {
   const { format } = session.options;
-  if (options.columns && /json$/.test(format)) {
+  if (options.columns !== undefined && /json$/.test(format)) {
     const message = `--columns and --format ${format} cannot be combined`;
     throw new PetstoreError('usage', message, { hint: 'use --format csv' });
   }
@@ -80,17 +80,14 @@ async function listCategories(session: Session, options: ListOptions): Promise<L
   return { categories, columns };
 }
 
-function parseNames(text: string): readonly string[] {
-  return text.split(',').map((name) => name.trim());
-}
-
 /** @throws PetstoreError `usage` for a column that neither petstore nor a category has */
-function selectColumns(categories: readonly Category[], names: readonly string[] | undefined) {
-  if (!names) return COLUMNS;
+function selectColumns(categories: readonly Category[], names: string | undefined) {
+  if (names === undefined) return COLUMNS;
   const extra = new Set(categories.flatMap((category) => Object.keys(category)));
   for (const { header } of COLUMNS) extra.delete(header);
   const known = [...COLUMNS, ...[...extra].map(extraColumn)];
-  return names.map((name) => {
+  return names.split(',').map((text) => {
+    const name = text.trim();
     const column = known.find(({ header }) => header === name);
     if (column) return column;
     const choices = formatChoices(known.map(({ header }) => escapeControls(header)));
