@@ -40,7 +40,9 @@ export async function runKeyCommand(
 
   const name = `key command \`${escapeControls(programOf(command))}\``;
   const why = output.error && failureReason(output.error, timeout);
-  const hint = correctionHint(command);
+  const { source, profile } = command;
+  const login = `run \`petstore auth login ${profile} --key-command COMMAND\` to replace the key command`;
+  const hint = profile === undefined ? `correct ${source}` : login;
   if (why) throw new PetstoreError('auth', `${name} failed (${why})`, { hint: systemHint(output.error) ?? hint });
   if (key === '') throw new PetstoreError('auth', `${name} printed nothing`, { hint });
   return checkKey(key, name, hint);
@@ -85,10 +87,4 @@ export function parseKeyCommand({ line, source }: KeyCommand): string[] {
   }
   if (words.length > 0) return words;
   throw new PetstoreError('auth', `${source} is empty`, { hint: `set ${source} to a command that prints the API key` });
-}
-
-/** How to correct a command that does not print the key. */
-function correctionHint({ source, profile }: KeyCommand): string {
-  if (profile === undefined) return `correct ${source}`;
-  return `run \`petstore auth login ${profile} --key-command COMMAND\` to replace the key command`;
 }
