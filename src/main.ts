@@ -4,7 +4,7 @@ import { addAbortSignal } from 'node:stream';
 import { isatty } from 'node:tty';
 import type { Context, Input, Output } from './cli/context.ts';
 import { toEnvironment } from './cli/context.ts';
-import { EXIT_CODES } from './cli/reference.ts';
+import { EXIT_CODES, SECRET_VARIABLES } from './cli/reference.ts';
 import { systemClock } from './clock.ts';
 import { PetstoreError, systemError } from './errors.ts';
 import { Redactor } from './text/redact.ts';
@@ -15,7 +15,6 @@ const SIGNAL_GRACE_MS = 10_000;
 /** The signals that end the program, with the exit code that a shell reports. */
 const SIGNALS = { SIGINT: 130, SIGQUIT: 131, SIGBREAK: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 type Signal = keyof typeof SIGNALS;
-const SECRET_VARIABLES = ['PETSTORE_API_KEY', 'PETSTORE_STATE_PASSWORD', 'PETSTORE_STATE_URL'];
 
 /** The codes of a closed pipe (`| head`), which is not an error; EOF occurs on Windows. */
 const CLOSED: ReadonlySet<string> = new Set(['EPIPE', 'EOF', 'ERR_STREAM_DESTROYED']);

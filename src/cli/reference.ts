@@ -108,3 +108,6 @@ export const ENVIRONMENT = Object.entries({
   NO_PROXY: 'hosts that are reached without a proxy',
   NODE_EXTRA_CA_CERTS: 'file with additional certificate authorities',
 }).map(([name, meaning]) => ({ name, meaning }));
+
+/** The variables that no other program may see; the URL of a state server may contain a password. */
+export const SECRET_VARIABLES = ['PETSTORE_API_KEY', 'PETSTORE_STATE_PASSWORD', 'PETSTORE_STATE_URL'];

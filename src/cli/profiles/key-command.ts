@@ -9,6 +9,7 @@ import { checkKey } from '../../settings/credential-rules.ts';
 import { escapeControls } from '../../text/escape.ts';
 import { formatDuration } from '../../text/format.ts';
 import type { Context } from '../context.ts';
+import { SECRET_VARIABLES } from '../reference.ts';
 import { PIPE_KEY } from './store.ts';
 
 export interface KeyCommand {
@@ -26,12 +27,9 @@ export interface KeyCommand {
  * @returns the first line of its stdout
  * @throws PetstoreError `auth` if it fails, times out or prints no valid key, `interrupted`
  */
-export async function runKeyCommand(
-  command: KeyCommand,
-  { env: all, signal, redactor, stderr }: Context,
-  timeout = 30_000,
-): Promise<string> {
-  const { PETSTORE_API_KEY: _key, PETSTORE_STATE_PASSWORD: _password, PETSTORE_STATE_URL: _url, ...env } = all;
+export async function runKeyCommand(command: KeyCommand, context: Context, timeout = 30_000): Promise<string> {
+  const { signal, redactor, stderr } = context;
+  const env = Object.fromEntries(Object.entries(context.env).filter(([name]) => !SECRET_VARIABLES.includes(name)));
   const output = await execute(parseKeyCommand(command), { env, signal, timeout });
   signal.throwIfAborted();
   const [key = ''] = output.stdout.replace(/^\ufeff/, '').split(/\r?\n/, 1);
