@@ -1,8 +1,8 @@
 // Suggests the known word that was probably meant.
 
 /**
- * The only known word that begins with this one; otherwise the closest, if one letter or at most a third differs. The case of
- * letters is ignored.
+ * The only known word that begins with this one; otherwise the closest, if one letter or at most a third differs, but not
+ * every letter. The case of letters is ignored.
  */
 export function closestMatch(word: string, known: readonly string[]): string | undefined {
   const lower = word.toLowerCase();
@@ -14,7 +14,7 @@ export function closestMatch(word: string, known: readonly string[]): string | u
     .map((other) => ({ other, distance: distance(lower, other.toLowerCase()) }));
   ranked.sort((one, two) => one.distance - two.distance);
   const [best] = ranked;
-  return best && best.distance <= most ? best.other : undefined;
+  return best && best.distance <= most && best.distance < best.other.length ? best.other : undefined;
 }
 
 // Damerau-Levenshtein distance: insert, delete, replace, or swap two neighbors.

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { closestMatch } from '../../src/text/did-you-mean.ts';
 
-const KNOWN = ['list', 'create', 'Donkey', 'Dog'];
+const KNOWN = ['list', 'create', 'Donkey', 'Dog', '7'];
 
 test.each([
   ['LI', 'list'],
@@ -16,7 +16,7 @@ test.each([
   expect(closestMatch(word, KNOWN)).toBe(meant);
 });
 
-test.each(['crxxxe', ''])('the word %j has no suggestion', (word) => {
+test.each(['crxxxe', 'a', ''])('the word %j has no suggestion', (word) => {
   expect(closestMatch(word, KNOWN)).toBeUndefined();
 });
 
