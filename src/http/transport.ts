@@ -7,7 +7,15 @@ import { formatChosenDuration } from '../text/format.ts';
 import type { ProxySetting } from './proxy.ts';
 import { proxyFor } from './proxy.ts';
 import { toTransportError } from './transport-errors.ts';
-import type { HttpHeaders, HttpRequest, HttpResponse, ResponseHead, Transport, TransportErrorReason } from './types.ts';
+import type {
+  HttpHeaders,
+  HttpRequest,
+  HttpResponse,
+  ResponseHead,
+  SendOptions,
+  Transport,
+  TransportErrorReason,
+} from './types.ts';
 import { TransportError } from './types.ts';
 
 /** About 330,000 categories; a list of this size needs 640 MB of memory. */
@@ -27,8 +35,6 @@ interface TransportOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => number;
 }
-
-type SendOptions = Parameters<Transport['send']>[1];
 
 /** @throws PetstoreError `usage` for an invalid proxy variable */
 export function createTransport(options: TransportOptions): Transport {

@@ -81,22 +81,20 @@ export class TransportError extends Error {
   }
 }
 
+export interface SendOptions {
+  /** From connect to last byte. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Called before the body is read. */
+  readonly onHead?: (head: ResponseHead) => void;
+  /** Called just before the first byte is sent; if it throws, nothing is sent. */
+  readonly beforeSend?: () => void;
+}
+
 /** Sends one attempt; it neither follows redirects nor decodes nor retries. The body of an error may be incomplete. */
 export interface Transport {
-  /**
-   * @param options `timeoutMs`: from connect to last byte; `onHead`: called before the body is read; `beforeSend`: called
-   *   just before the first byte is sent; if it throws, nothing is sent
-   * @throws TransportError, `aborted` after `signal`; errors of `beforeSend`
-   */
-  send(
-    request: HttpRequest,
-    options: {
-      readonly timeoutMs: number;
-      readonly signal: AbortSignal;
-      readonly onHead?: (head: ResponseHead) => void;
-      readonly beforeSend?: () => void;
-    },
-  ): Promise<HttpResponse>;
+  /** @throws TransportError, `aborted` after `signal`; errors of `beforeSend` */
+  send(request: HttpRequest, options: SendOptions): Promise<HttpResponse>;
   close(): Promise<void>;
 }
 

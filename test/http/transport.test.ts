@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createTransport } from '../../src/http/transport.ts';
 import { toTransportError } from '../../src/http/transport-errors.ts';
-import type { HttpRequest, HttpResponse, Transport } from '../../src/http/types.ts';
+import type { HttpRequest, HttpResponse, SendOptions } from '../../src/http/types.ts';
 import { compile } from '../support/compile.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import { response, startTcpServer } from '../support/raw-server.ts';
@@ -15,7 +15,7 @@ const GET: HttpRequest = { method: 'GET', path: '/categories' };
 const POST: HttpRequest = { method: 'POST', path: '/categories', body: '{"name":"dog"}' };
 const KEY = 'sk_test_0123456789';
 
-type Attempt = Partial<Parameters<Transport['send']>[1]>;
+type Attempt = Partial<SendOptions>;
 
 function open(baseUrl: string, env = {}, now = Date.now) {
   const transport = createTransport({ baseUrl, key: KEY, version: '1.2.3', env, now });

@@ -1,5 +1,5 @@
 // The network between a process and the service: connections, latency, and the faults on the way.
-import type { HttpResponse, ResponseHead, Transport } from '../../src/http/types.ts';
+import type { HttpRequest, HttpResponse, ResponseHead, SendOptions, Transport } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 import { RULES } from '../../src/rate-limit/rules.ts';
 import type { Faults } from './faults.ts';
@@ -43,8 +43,8 @@ export class Network {
   #send(
     process: SimulatedProcess,
     now: () => number,
-    { method, body }: Parameters<Transport['send']>[0],
-    { timeoutMs, signal, onHead, beforeSend }: Parameters<Transport['send']>[1],
+    { method, body }: HttpRequest,
+    { timeoutMs, signal, onHead, beforeSend }: SendOptions,
   ): Promise<HttpResponse> {
     const { scheduler, service, faults, invariants, connectMs, ticketMs } = this.#options;
     const kind = method === 'GET' ? 'list' : 'create';
