@@ -109,6 +109,14 @@ describe.runIf(hasModes)('the cache of compiled code', () => {
     expect(modeOf(join(home, '.cache', 'petstore'))).toBe('700');
   });
 
+  test('compiled code is not written again by a run that compiled nothing', async () => {
+    const home = tempDir();
+    await versionFrom(home);
+    const { mtimeMs } = statSync(cacheOf(home));
+    await versionFrom(home);
+    expect(statSync(cacheOf(home)).mtimeMs).toBe(mtimeMs);
+  });
+
   test('compiled code of another build is removed', async () => {
     const [home, root] = [tempDir(), tempDir()];
     cpSync(dirname(dirname(BIN)), root, { recursive: true, verbatimSymlinks: true });
