@@ -1,6 +1,6 @@
-// Keeps compiled code between runs, with Node.js 22.8 and newer. Whoever can write the cache can run code, so it is in a
-// directory that only its user can write; without one, petstore starts about 10 ms later. Node's own cache
-// (`module.enableCompileCache`) saves half of this time, because it lacks functions that are compiled at their first call.
+// Loads the program and keeps its compiled code between runs, with Node.js 22.8 and newer. Whoever can write the cache can
+// run code, so it is in a directory that only its user can write; without one, petstore starts about 10 ms later. Node's own
+// cache (`module.enableCompileCache`) saves half of this time, because it lacks functions that are compiled at their first call.
 'use strict';
 
 const {
