@@ -29,7 +29,7 @@ function fakeTerminal() {
   return { io, input, rawModes, stopped, type, shown: context.stderr.text };
 }
 
-test('a hidden prompt shows neither the secret nor its length, and removes its listener', async () => {
+test('a hidden prompt shows neither the secret nor its length, and removes its `keypress` listener', async () => {
   const { io, type, shown, input } = fakeTerminal();
   const answer = createQuestion(io, { message: 'API key', hidden: true, parse: String }).ask();
   await type(' sk_secret \r');
@@ -41,7 +41,7 @@ test('a hidden prompt shows neither the secret nor its length, and removes its l
 test.each([
   [false, 'oldnew'],
   [true, 'new'],
-])('after Ctrl-Z without job control, a prompt (hidden: %s) stays in raw mode and reads "%s"', async (hidden, read) => {
+])('after Ctrl-Z without job control, a prompt (hidden: %s) resumes raw mode and reads "%s"', async (hidden, read) => {
   const { io, type, rawModes, stopped } = fakeTerminal();
   const answer = createQuestion(io, { message: 'what', hidden, parse: String }).ask();
   await type('old\u001a');
@@ -50,7 +50,7 @@ test.each([
   expect(await answer).toBe(read);
 });
 
-test('after three invalid answers, a prompt throws the last error', async () => {
+test('a prompt asks three times for a valid answer, and then throws the error', async () => {
   const { io, type, shown } = fakeTerminal();
   const parse = () => {
     throw new PetstoreError('usage', 'is wrong', { hint: 'correct it' });
@@ -68,7 +68,7 @@ test.each([
   ['\r', false],
   ['no\r', false],
   ['yo\r', false],
-])('a yes-or-no prompt resolves the input %j to %s and prints nothing else', async (typed, expected) => {
+])('a yes-or-no prompt reads the input %j as %s and prints nothing after it', async (typed, expected) => {
   const { io, type, shown } = fakeTerminal();
   const answer = askYesNo(io, 'really?');
   await type(typed);

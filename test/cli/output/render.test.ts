@@ -53,7 +53,7 @@ test.each([
   ['\ufeffa', '"\ufeffa"'],
   ['a b', 'a b'],
   ['', '""'],
-])('the text %j is written as %j in CSV, since readers may trim outer blanks', async (name, field) => {
+])('the text %j is the CSV field `%s`', async (name, field) => {
   expect(await shown('csv', pipe, [{ id: 1, name }])).toBe(`id,name\n1,${field}\n`);
 });
 
@@ -72,7 +72,7 @@ test('JSON on a terminal is indented', async () => {
   expect(JSON.parse(text)).toEqual(JSON.parse(await shown('json')));
 });
 
-test('no format passes a control character of a random text to a terminal', async () => {
+test('no format passes a control character from random text to a terminal', async () => {
   const piece = fc.oneof(
     fc.constantFrom('\u001b[2J', '\u001b]0;x\u0007', '\u009b', '\u202e', '\r', '\n', '\t', '\u2028', '"', ',', '犬'),
     fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code)),

@@ -1,4 +1,4 @@
-// Profiles on disk: private, replaced atomically, never overwritten if they cannot be read, and not another user's.
+// Profiles on disk: their file is private, replaced atomically, never changed if damaged, and owned by the user or root.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
@@ -97,7 +97,7 @@ test.each(['__proto__', 'a.b', '', '../x'])('saving a profile named %j is reject
   expect(fs.existsSync(dir)).toBe(false);
 });
 
-test.each(['constructor', '0', 'active'])('a profile named %j is saved, and active until it is removed', (name) => {
+test.each(['constructor', '0', 'active'])('profile %j is saved and activated, and removed with its key', (name) => {
   const store = openConfStore(dir);
   expect(store.get(name)).toBe(undefined);
   store.save(name, PROFILE);
@@ -108,8 +108,8 @@ test.each(['constructor', '0', 'active'])('a profile named %j is saved, and acti
   expect(fs.readFileSync(file(), 'utf8')).not.toContain(KEY.slice(0, 8));
 });
 
-// `ulimit` simulates a full disk: a file has room for no byte, or for one block of 512 bytes.
-test.runIf(hasShell).each(['0', '1'])('a login on a full disk (free blocks: %s) keeps the old key', (blocks) => {
+// `ulimit -f` simulates a full disk: each file has room for no byte, or for one block of 512 bytes.
+test.runIf(hasShell).each(['0', '1'])('a login under `ulimit -f %s` keeps the old key', (blocks) => {
   openConfStore(dir).save('production', PROFILE);
   const before = fs.readFileSync(file());
   const script = 'ulimit -f "$1"; shift; exec "$@" auth login -p production --no-verify';
@@ -122,7 +122,7 @@ test.runIf(hasShell).each(['0', '1'])('a login on a full disk (free blocks: %s) 
   expect(fs.readdirSync(dir)).toEqual(['config.json']);
 });
 
-// Saves a profile repeatedly, and prints a number after each save.
+// A program that saves a profile repeatedly and prints a number after each save.
 const WRITER = `
 const [module, dir] = process.argv.slice(1);
 const { openConfStore } = await import(module);
@@ -132,7 +132,7 @@ for (let n = 1; ; n++) {
   process.stdout.write(n + '\\n');
 }`;
 
-test('a save that is killed at a random moment leaves the old or the new key', async () => {
+test('a process that is killed while it saves keys leaves the last one that it reported, or a newer one', async () => {
   const module = compile('src/cli/profiles/conf-store.ts');
   // Kills the writer at a random point after this many saves.
   for (const saves of [1, 3, 10, 17, 25, 40]) {
@@ -155,7 +155,7 @@ const rootTest = test.runIf(process.getuid?.() === 0);
 const OTHER = { uid: 54_321, gid: 54_321 };
 const others = spawnSync(process.execPath, ['--version'], OTHER);
 
-test.runIf(others.status === 0)("a user's command uses a profile file owned by root without changing it", async () => {
+test.runIf(others.status === 0)("a user's command uses a profile file owned by root and keeps its mode", async () => {
   const service = await startHttpFake(() => ({ body: [] }));
   const at = savedPlace(service.url);
   const config = join(at.dir, 'config');

@@ -43,32 +43,37 @@ const SANDBOX = { profile: 'sandbox', baseUrl: `sandbox:${DATA}`, keySource: 'sa
 const SAVED = { profile: 'production', baseUrl: own.url, key: KEY, keySource: 'stored', urlSource: 'stored' };
 
 test.each([
-  [{}, undefined, SAVED],
+  [{}, SAVED],
   // The environment overrides the saved URL and the saved key, each by itself.
-  [{ PETSTORE_API_KEY: 'k' }, undefined, { key: 'k', keySource: 'environment', urlSource: 'stored' }],
+  [{ PETSTORE_API_KEY: 'k' }, { key: 'k', keySource: 'environment', urlSource: 'stored' }],
   [
     { PETSTORE_BASE_URL: 'https://a.example/other/v1/' },
-    undefined,
     { key: KEY, keySource: 'stored', baseUrl: 'https://a.example/other/v1', urlSource: 'environment' },
   ],
-  [BOTH, undefined, { profile: 'production', key: 'k', baseUrl: 'https://b.example/v1' }],
-  // --profile overrides PETSTORE_PROFILE, which overrides the active profile; an empty one counts as unset.
-  [{ PETSTORE_PROFILE: 'command' }, 'farm', { profile: 'farm', baseUrl: 'https://a.example/farm/v1' }],
-  [{ PETSTORE_PROFILE: '' }, undefined, { profile: 'production' }],
+  [BOTH, { profile: 'production', key: 'k', baseUrl: 'https://b.example/v1' }],
+  [{ PETSTORE_PROFILE: '' }, { profile: 'production' }],
+  [{ PETSTORE_API_KEY_COMMAND: printing('k-2') }, { key: 'k-2', keySource: 'command' }],
+  [{ PETSTORE_API_KEY_COMMAND: 'op', PETSTORE_API_KEY: 'k' }, { key: 'k' }],
+  // The sandbox needs no login, but the environment overrides it.
+  [{ PETSTORE_PROFILE: 'sandbox' }, SANDBOX],
+  [
+    { ...BOTH, PETSTORE_PROFILE: 'sandbox' },
+    { key: 'k', baseUrl: URL_B.PETSTORE_BASE_URL },
+  ],
+])('without `--profile`, the environment %j results in credentials with %j', async (env, credentials) => {
+  expect(await resolve(env)).toMatchObject(credentials);
+});
+
+test.each([
+  ['farm', { PETSTORE_PROFILE: 'command' }, { profile: 'farm', baseUrl: 'https://a.example/farm/v1' }],
   // A typed profile takes nothing from the environment, which is not validated either.
-  [{ ...BOTH, PETSTORE_API_KEY_COMMAND: 'c' }, 'production', { baseUrl: 'https://a.example/v1', key: KEY }],
-  [{ PETSTORE_API_KEY: '', PETSTORE_BASE_URL: 'x' }, 'production', { key: KEY, keySource: 'stored' }],
-  // Key commands.
-  [{}, 'command', { key: 'k-1', keySource: 'command' }],
-  [{ PETSTORE_API_KEY_COMMAND: printing('k-2') }, undefined, { key: 'k-2', keySource: 'command' }],
-  [{ PETSTORE_API_KEY_COMMAND: 'op', PETSTORE_API_KEY: 'k' }, undefined, { key: 'k' }],
-  // The sandbox needs no login; the environment overrides it unless it is typed.
-  [{}, 'sandbox', SANDBOX],
-  [{ PETSTORE_PROFILE: 'sandbox' }, undefined, SANDBOX],
-  [BOTH, 'sandbox', SANDBOX],
-  [{ ...BOTH, PETSTORE_PROFILE: 'sandbox' }, undefined, { key: 'k', baseUrl: URL_B.PETSTORE_BASE_URL }],
-])('with the environment %j and the profile option %s, the target contains %j', async (env, profile, target) => {
-  expect(await resolve(env, profile)).toMatchObject(target);
+  ['production', { ...BOTH, PETSTORE_API_KEY_COMMAND: 'c' }, { baseUrl: 'https://a.example/v1', key: KEY }],
+  ['production', { PETSTORE_API_KEY: '', PETSTORE_BASE_URL: 'x' }, { key: KEY, keySource: 'stored' }],
+  ['command', {}, { key: 'k-1', keySource: 'command' }],
+  ['sandbox', {}, SANDBOX],
+  ['sandbox', BOTH, SANDBOX],
+])('with `--profile %s`, the environment %j results in credentials with %j', async (profile, env, credentials) => {
+  expect(await resolve(env, profile)).toMatchObject(credentials);
 });
 
 test('the active profile is used if no profile is named', async () => {
@@ -80,13 +85,13 @@ test.each([
   [{ PETSTORE_API_KEY: 'k' }, 'base URL for PETSTORE_API_KEY', 'set PETSTORE_BASE_URL'],
   [{ PETSTORE_API_KEY_COMMAND: 'op' }, 'base URL for PETSTORE_API_KEY_COMMAND', 'set PETSTORE_BASE_URL'],
   [URL_B, 'API key for the host in PETSTORE_BASE_URL', 'set PETSTORE_API_KEY to a key for https://b.example'],
-])('with the profile "sandbox" in use, %j alone is an error that names the variable', async (env, words, hint) => {
+])('without `-p`, profile "sandbox" with %j alone is an error that names the variable', async (env, words, hint) => {
   const error = { kind: 'auth', message: `profile "sandbox" has no ${words}`, hint };
   await expect(resolve(env, undefined, saved('sandbox'))).rejects.toMatchObject(error);
   await expect(resolve({ ...env, PETSTORE_PROFILE: 'sandbox' })).rejects.toMatchObject(error);
 });
 
-test('no profile is read if the environment provides key and URL', async () => {
+test('no profile is read if the environment contains a URL and a key or key command', async () => {
   const store = (): Promise<ProfileStore> => Promise.reject(new Error('opened'));
   for (const [PETSTORE_PROFILE, profile] of [
     ['', 'production'],
@@ -112,13 +117,14 @@ test.each(OTHERS)('no saved key or key command is used for the URL %s of another
   }
 });
 
-const rejected = (kind: string) => async (profile: string | undefined, env: object, message: string, hint: string) => {
+const rejected = (kind: string, profile?: string) => async (env: object, message: string, hint: string) => {
   const error = { kind, message: expect.stringContaining(message), hint: expect.stringContaining(hint) };
   const thrown = await resolve({ ...env }, profile).catch((caught) => caught);
   expect(withHint(thrown, world([]), undefined)).toMatchObject(error);
 };
 
 const LOGIN = 'run `petstore auth login staging --url https://HOST/v1` to save a base URL and a key';
+const CREATE = 'run `petstore auth login zzzzzzzz --url https://HOST/v1` to create it';
 const STAGING = { PETSTORE_PROFILE: 'staging' };
 const KEY_AS_PROFILE = { PETSTORE_PROFILE: 'sk_live_0123456789abcdef' };
 
@@ -127,18 +133,23 @@ test.each([
   ['no-origin', 'is for an unknown host and is not sent to https://a.example'],
   ['malformed', 'from profile "malformed" contains a space'],
   ['keyless', 'profile "keyless" has no API key'],
-])('the error about the saved profile "%s" contains %j, with the hint to log in again', (profile, message) =>
-  rejected('auth')(profile, BOTH, message, `run \`petstore auth login ${profile}\` to save a valid key`),
+])('the error about the saved profile "%s" contains %j, with the hint to log in', (profile, message) =>
+  rejected('auth', profile)(BOTH, message, `run \`petstore auth login ${profile}\` to save a valid key`),
 );
 
+test('a typed profile without a base URL is an auth error even if the environment contains a URL', () =>
+  rejected('auth', 'staging')(BOTH, 'profile "staging" has no base URL', LOGIN));
+
+test('the error about an unknown profile has the hint to create it', () =>
+  rejected('usage', 'zzzzzzzz')({}, 'does not exist', CREATE));
+
 test.each([
-  ['staging', BOTH, 'profile "staging" has no base URL', LOGIN],
-  [undefined, STAGING, 'profile "staging" has no base URL', LOGIN],
-  [undefined, { ...STAGING, PETSTORE_API_KEY: 'k' }, 'has no base URL', 'set PETSTORE_BASE_URL'],
-  [undefined, { ...URL_B, ...STAGING }, 'has no API key', 'set PETSTORE_API_KEY'],
-  [undefined, { PETSTORE_API_KEY: '' }, 'the API key from PETSTORE_API_KEY is empty', 'set PETSTORE_API_KEY'],
-  [undefined, { PETSTORE_API_KEY: 'k\n' }, 'the API key from PETSTORE_API_KEY contains', 'set PETSTORE_API_KEY'],
-])('with the profile option %s, the environment %j is an auth error that contains %j', rejected('auth'));
+  [STAGING, 'profile "staging" has no base URL', LOGIN],
+  [{ ...STAGING, PETSTORE_API_KEY: 'k' }, 'has no base URL', 'set PETSTORE_BASE_URL'],
+  [{ ...URL_B, ...STAGING }, 'has no API key', 'set PETSTORE_API_KEY'],
+  [{ PETSTORE_API_KEY: '' }, 'the API key from PETSTORE_API_KEY is empty', 'set PETSTORE_API_KEY'],
+  [{ PETSTORE_API_KEY: 'k\n' }, 'the API key from PETSTORE_API_KEY contains', 'set PETSTORE_API_KEY'],
+])('the environment %j is an auth error that contains %j', rejected('auth'));
 
 test('the hint about an active profile without a base URL also names the sandbox, which needs no account', async () => {
   const hint = `${LOGIN}, or add -p sandbox, which needs no account`;
@@ -147,15 +158,14 @@ test('the hint about an active profile without a base URL also names the sandbox
 
 test.each([
   // An invalid PETSTORE_BASE_URL is an error even if a URL is saved.
-  [undefined, { PETSTORE_BASE_URL: '' }, 'PETSTORE_BASE_URL is empty', 'use the form https://HOST/v1'],
-  [undefined, { PETSTORE_BASE_URL: 'http://b.example/v1' }, 'PETSTORE_BASE_URL must', 'use the form https://HOST/v1'],
-  ['zzzzzzzz', {}, 'does not exist', 'run `petstore auth login zzzzzzzz --url https://HOST/v1` to create it'],
-  [undefined, { PETSTORE_PROFILE: 'stagin' }, 'profile "stagin" from PETSTORE_PROFILE does', 'did you mean "staging"?'],
-  [undefined, KEY_AS_PROFILE, 'from PETSTORE_PROFILE looks like', 'pipe the key to `petstore auth login`'],
-  [undefined, { PETSTORE_PROFILE: 'A' }, 'invalid profile name "A" from PETSTORE_PROFILE', 'use 1 to 32'],
-])('with the profile option %s, the environment %j is a usage error that contains %j', rejected('usage'));
+  [{ PETSTORE_BASE_URL: '' }, 'PETSTORE_BASE_URL is empty', 'use the form https://HOST/v1'],
+  [{ PETSTORE_BASE_URL: 'http://b.example/v1' }, 'PETSTORE_BASE_URL must', 'use the form https://HOST/v1'],
+  [{ PETSTORE_PROFILE: 'stagin' }, 'profile "stagin" from PETSTORE_PROFILE does', 'did you mean "staging"?'],
+  [KEY_AS_PROFILE, 'from PETSTORE_PROFILE looks like', 'pipe the key to `petstore auth login`'],
+  [{ PETSTORE_PROFILE: 'A' }, 'invalid profile name "A" from PETSTORE_PROFILE', 'use 1 to 32'],
+])('the environment %j is a usage error that contains %j', rejected('usage'));
 
 test.each(['', '../x', '__proto__', 'A', '-x', 'a.b', 'many-words-in-one-name-of-a-profile', 'production '])(
   'the profile name %j is rejected',
-  (name) => rejected('usage')(name, {}, 'invalid profile name', 'use 1 to 32'),
+  (name) => rejected('usage', name)({}, 'invalid profile name', 'use 1 to 32'),
 );

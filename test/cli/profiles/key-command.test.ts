@@ -38,7 +38,7 @@ test('the stderr of a key command is shown with control characters escaped, and 
   expect(await run(script(code))).toEqual(['k', 'touch␛[31m the key\n']);
 });
 
-test.runIf(hasShell)('a key command receives neither a key nor the URL or password of the state server', async () => {
+test.runIf(hasShell)('a key command receives no API key, and no URL or password of the state server', async () => {
   const env = { PETSTORE_API_KEY: 'hush', PETSTORE_STATE_URL: 'redis://u:hush@h', PETSTORE_STATE_PASSWORD: 'hush' };
   const [, seen] = await run(`sh -c 'env >&2; echo k'`, { env });
   expect(seen).toContain('PETSTORE_STATE_DIR');
@@ -48,7 +48,7 @@ test.runIf(hasShell)('a key command receives neither a key nor the URL or passwo
 test.runIf(hasShell).each([
   ['prints the key', 0],
   ['prints the key and fails', 3],
-])('the stderr of a key command that %s is shown without the key', async (_what, code) => {
+])('the stderr of a key command that %s is shown with the key redacted', async (_what, code) => {
   const context = world([]);
   const line = `sh -c 'set -x; KEY=sk_secret_0123456789; echo "$KEY"; exit ${code}'`;
   await runKeyCommand(saved(line), context).catch(() => undefined);
@@ -99,7 +99,7 @@ function endless() {
   const isAlive = (): boolean => {
     try {
       const pid = Number(readFileSync(file));
-      // An empty file reads as 0, the process group of this test.
+      // An empty file reads as 0, which names the process group of this test.
       return pid > 0 && process.kill(pid, 0);
     } catch {
       return false;

@@ -57,7 +57,7 @@ test.each<[string, string, Given]>([
   ['CSV with empty columns and rows', 'name,description,,\n,,,\ndog,,,\ncat,Felis,"",\n"","",,\n', {}],
   ['CSV after a quoted sep= line', '"sep=|"\nname|description\ndog|\ncat|Felis\n', {}],
   ['a .csv file with brackets in the header', '[Art],[text]\ndog,\ncat,Felis\n', { extension: '.csv', map: BRACKETS }],
-  ['CSV with a quoted heading', '"name";"description, long"\ndog;\ncat;Felis\n', { map: LONG }],
+  ['CSV with a comma in a quoted heading', '"name";"description, long"\ndog;\ncat;Felis\n', { map: LONG }],
 ])('rows are read from %s', async (_what, content, given) => {
   expect(await read(content, given)).toEqual(dogAndCat);
 });
@@ -138,7 +138,6 @@ test.each<[string, string, message: string, Given?]>([
   ['a duplicate column', 'name,Name\na,b\n', 'duplicate column "name" in the header'],
   ['an unknown column', 'name,__proto__\na,b\n', 'unknown column "__proto__"'],
   ['an unknown field with control characters', '[{"name":"a","\\u001b[31m":1}]', 'unknown field "␛[31m"'],
-  // The option --ignore-extra would not remove the error.
   ['a blank name beside an unknown field', '{"name":"","x":1}', 'name is blank'],
   ['a value in a column without a name', 'name,\na,b\n', 'the row has a value in a column without a name'],
   ['a delimiter of two characters', 'name\na\n', 'invalid value "||" for --delimiter', { delimiter: '||' }],
@@ -163,6 +162,12 @@ test.each<[string, string, message: string, Given?]>([
   expect((await failure(content, given)).message).toContain(message);
 });
 
+test('unknown fields are the reason of an error about rows only if the rows have no other problem', async () => {
+  expect((await failure('[{"name":"a","x":1}]')).details.reason).toEqual({ is: 'extra_fields' });
+  expect((await failure('[{"name":"a","x":1},{"name":""}]')).details.reason).toBeUndefined();
+  expect((await failure('[{"name":"","x":1}]')).details.reason).toBeUndefined();
+});
+
 // Files from Excel on a German Windows: its semicolon CSV, "CSV UTF-8" and "Unicode text".
 const GERMAN = 'Name;Beschreibung\r\nGrüne Mamba;"giftig; schön"\r\nÄffchen;\r\n;\r\n';
 const german = [{ name: 'Grüne Mamba', description: 'giftig; schön' }, { name: 'Äffchen' }];
@@ -182,7 +187,7 @@ test.each<[string, Uint8Array, Given]>([
   expect(await read(bytes, { map, ...given })).toEqual(german);
 });
 
-test('a bare carriage return ends a row also in a file whose other rows end in line feeds', async () => {
+test('a bare carriage return ends a row even in a file whose other rows end with line feeds', async () => {
   expect(await read('name\ndog\rcat\nfox\r\n')).toEqual(['dog', 'cat', 'fox'].map((name) => ({ name })));
   expect((await failure('name\ndog\rcat,x\n')).message).toBe(
     'it, line 3 (row 2): the row has 2 fields, but the header has 1',
@@ -252,7 +257,7 @@ test.each<[string, message: string, hint: string]>([
   ['https://x.example/a.csv', '"https://x.example/a.csv" is a URL', 'download the file first'],
   ['http://x.example/a.csv', '"http://x.example/a.csv" is a URL', 'download the file first'],
   ...(hasDevices ? [['/dev/zero', '"/dev/zero" is not a regular file', PASS] as [string, string, string]] : []),
-])('an import of %s is rejected: %s', async (file, message, hint) => {
+])('an import of %j is rejected: %s', async (file, message, hint) => {
   const cwd = tempDir();
   mkdirSync(join(cwd, 'some'));
   await expect(readInputFile(file, { cwd, stdin: unreadStdin })).rejects.toMatchObject({ message, hint });
