@@ -1,5 +1,4 @@
 // Runs a command's action: opens the session, and prints the result and the quota line.
-import type { Option } from 'commander';
 import { Command } from 'commander';
 import type { ErrorKind } from '../errors.ts';
 import { PetstoreError, rephrase } from '../errors.ts';
@@ -26,10 +25,6 @@ interface HelpSections {
 
 export function collectValues(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];
-}
-
-export function withChoices(option: Option, choices: readonly string[]): Option {
-  return option.choices(choices).argParser(String);
 }
 
 // Checks choices after all options are read, so that a later --json determines the format of an error.

@@ -1,5 +1,5 @@
 // The global options: commander reads them as text, which is checked here before a command runs.
-import type { Command } from 'commander';
+import type { Argument, Command } from 'commander';
 import { Option } from 'commander';
 import { MAX_TIMER_MS } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
@@ -32,9 +32,14 @@ export interface GlobalOptions {
   readonly color: boolean;
 }
 
-/** Accepts any text, so that a later --json determines the format of an error. */
+/** Adds choices but accepts any text, so that a later --json determines the format of an error. */
+export function withChoices<Value extends Option | Argument>(value: Value, choices: readonly string[]): Value {
+  value.choices(choices).argParser(String);
+  return value;
+}
+
 export function formatOption(): Option {
-  return new Option('--format <format>', 'output format').choices(FORMATS).argParser(String);
+  return withChoices(new Option('--format <format>', 'output format'), FORMATS);
 }
 
 const OPTIONS: readonly Option[] = [

@@ -11,6 +11,7 @@ import { formatChoices } from '../../text/format.ts';
 import { parseJson, stringifyJson } from '../../text/json.ts';
 import type { Action } from '../command.ts';
 import { actionHandler, PetstoreCommand } from '../command.ts';
+import { withChoices } from '../global-options.ts';
 import { CHANGE_ERRORS } from '../reference.ts';
 import type { Session } from '../session.ts';
 import { quoteForShell } from '../shell-quote.ts';
@@ -115,9 +116,7 @@ function head({ response: { status, headers }, include }: RawResponse): string {
 export const api = (): PetstoreCommand =>
   new PetstoreCommand('api')
     .description('send an authenticated API request')
-    .addArgument(
-      new Argument('[method]', 'HTTP method (default: GET, or POST with a body)').choices(METHODS).argParser(String),
-    )
+    .addArgument(withChoices(new Argument('[method]', 'HTTP method (default: GET, or POST with a body)'), METHODS))
     .argument('[path]', 'path relative to the base URL, for example store/orders (without /v1)')
     .usage('[options] [method] <path>')
     .option('-d, --data <json>', 'request body, a JSON document')

@@ -6,6 +6,7 @@ import { escapeControls } from '../../text/escape.ts';
 import { formatChoices } from '../../text/format.ts';
 import type { Action } from '../command.ts';
 import { actionHandler, findCommand, PetstoreCommand, rootOf, subcommandsOf } from '../command.ts';
+import { withChoices } from '../global-options.ts';
 import { HELP_TOPICS } from '../reference.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'];
@@ -114,7 +115,7 @@ function namesBelow(group: Command): readonly string[] {
 export const completion = (): PetstoreCommand =>
   new PetstoreCommand('completion')
     .description('print a completion script for a shell')
-    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS).argParser(String))
+    .addArgument(withChoices(new Argument('<shell>', 'the shell'), SHELLS))
     .sections({
       notes: `The script completes commands, options, their values, profile names and files. To enable it permanently, add the line
 for your shell (below) to its startup file. The script calls petstore, so it needs no change after an upgrade. It works

@@ -8,8 +8,9 @@ import type { RequestRecord, RunningSandbox, ServerOptions } from '../../../sand
 import { escapeControls } from '../../../text/escape.ts';
 import { formatNumber } from '../../../text/format.ts';
 import type { Action } from '../../command.ts';
-import { actionHandler, collectValues, loadPrinter, PetstoreCommand, withChoices } from '../../command.ts';
+import { actionHandler, collectValues, loadPrinter, PetstoreCommand } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { withChoices } from '../../global-options.ts';
 import type { View } from '../../output/view.ts';
 import { formatAssignment } from '../../shell-quote.ts';
 
