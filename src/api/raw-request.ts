@@ -30,11 +30,10 @@ export function rawRequest(
 }
 
 /** The value of a body: text if it is not JSON, null if it is empty. */
-export function jsonValue(body: string | Uint8Array): unknown {
+export function jsonValue(body: Uint8Array): unknown {
   if (body.length === 0) return null;
-  const text = typeof body === 'string' ? body : new TextDecoder().decode(body);
-  const value = tryParseJson(text);
-  return value === undefined ? text : value;
+  const value = tryParseJson(body);
+  return value === undefined ? new TextDecoder().decode(body) : value;
 }
 
 /**
