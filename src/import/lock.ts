@@ -178,6 +178,9 @@ export class Lock {
   #append(kind: LockRecord['kind'], revision = ''): unknown {
     const at = Math.round(this.#clock.now());
     this.#recordedAt = at;
+    const silentMs = at + (this.#log.clockOffsetMs ?? 0) - this.#log.cached().at;
+    // Another run may have taken over, so this one must not take its lock back if a server has lost both.
+    if (silentMs >= SILENCE_MS) this.#term = 0;
     const drainMs = Math.ceil(kind === 'beat' || kind === 'confirm' ? this.#drainIfKilledMs : this.drainMs);
     const { process } = this.#context;
     const record: LockRecord = { kind, run: this.#run, process, term: this.#term, revision, at, drainMs };
