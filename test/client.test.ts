@@ -58,16 +58,17 @@ test('with an exhausted quota and a maximum wait of 0, a call and a command with
   expect(await inProcess(['categories', 'list', '--max-wait', '0'], { env })).toMatchObject({ code: 5, out: '' });
 });
 
-test.each([undefined, 1000 / 3, Number.MAX_VALUE])(
-  'the client library accepts a `timeoutMs` of %s, 999 retries, and other options that are undefined',
-  async (timeoutMs) => {
-    const none = { stateUrl: undefined, statePassword: undefined, maxWaitMs: undefined, maxRetries: undefined };
-    open({ maxRetries: 999 });
-    const { create } = open({ ...(await sandboxOf()), ...none, timeoutMs }).categories;
-    const category = { name: 'dog', description: undefined };
-    expect(await create(category, { signal: undefined, timeoutMs })).toEqual({ id: 1, name: 'dog' });
-  },
-);
+test.each([
+  ['no timeout', undefined],
+  ['a fractional timeout', 1000 / 3],
+  ['the largest number as its timeout', Number.MAX_VALUE],
+])('the client library accepts %s, 999 retries, and options that are undefined', async (_what, timeoutMs) => {
+  const none = { stateUrl: undefined, statePassword: undefined, maxWaitMs: undefined, maxRetries: undefined };
+  open({ maxRetries: 999 });
+  const { create } = open({ ...(await sandboxOf()), ...none, timeoutMs }).categories;
+  const category = { name: 'dog', description: undefined };
+  expect(await create(category, { signal: undefined, timeoutMs })).toEqual({ id: 1, name: 'dog' });
+});
 
 test('the client library returns an id above 2^53 as a bigint and other fields as plain JSON values', async () => {
   const body = `[{"id":9007199254740993,"name":"dog","price":1.10,"big":9007199254740993,"more":{"list":[1.0,null,"x"]}}]`;
@@ -212,7 +213,7 @@ test('closing a client waits for calls in progress, and later calls are usage er
   expect(() => client.quota()).toThrow(expect.objectContaining(closed));
 });
 
-test('the client options of a sandbox keep the quota in memory, unless the sandbox has a data file', async () => {
+test('the `client` options of a sandbox keep the quota in memory, unless the sandbox has a data file', async () => {
   const dir = tempDir();
   vi.stubEnv('PETSTORE_STATE_DIR', dir);
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -283,7 +284,10 @@ test('by default, the client library retries a read four times', async () => {
   expect(fake.requests).toHaveLength(5);
 });
 
-test.each([0, 2])('an import with %i as `maxRetries` resends an uncertain create as many times', async (maxRetries) => {
+test.each([
+  [0, 'once'],
+  [2, 'three times'],
+])('with `maxRetries` %i, an import sends an uncertain create %s', async (maxRetries) => {
   skipWaits();
   const fake = await serving(({ method }) => (method === 'GET' ? { body: [] } : { status: 500 }));
   const error = await errorOf(open({ baseUrl: fake.url, maxRetries }).categories.import([{ name: 'dog' }]));
@@ -429,14 +433,14 @@ test('an empty `stateUrl` counts as unset', async () => {
 test.each([
   ['no options', undefined, 'usage', 'baseUrl'],
   ['a URL that is not a string', { baseUrl: new URL('https://pets.example/v1') }, 'usage', 'baseUrl'],
-  ['a key with a space', { apiKey: 'a b' }, 'auth', 'a space'],
+  ['a key that contains a space', { apiKey: 'a b' }, 'auth', 'a space'],
   ['an undefined key', { apiKey: undefined }, 'auth', 'apiKey'],
   ['an unknown option', { timeout: 5 }, 'usage', 'unknown option "timeout"'],
   ['a timeout of 0', { timeoutMs: 0 }, 'usage', 'timeoutMs'],
   ['a fractional number of retries', { maxRetries: 0.5 }, 'usage', 'maxRetries'],
   ['1,000 retries', { maxRetries: 1000 }, 'usage', 'maxRetries'],
   ['a negative maximum wait', { maxWaitMs: -1 }, 'usage', 'maxWaitMs'],
-  ['a state directory with a NUL', { stateDir: 'a\0b' }, 'usage', 'stateDir must be a path'],
+  ['a state directory that contains NUL', { stateDir: 'a\0b' }, 'usage', 'stateDir must be a path'],
   ['an invalid state URL', { stateUrl: 'x' }, 'usage', 'stateUrl'],
   ['a listener that is not a function', { onWait: {} }, 'usage', 'onWait must be a function'],
 ])('`createClient` with %s throws a `PetstoreError`', (_what, options, kind, message) => {

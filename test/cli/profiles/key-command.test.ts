@@ -60,20 +60,21 @@ const CORRECT = 'run `petstore auth login production --key-command COMMAND` to r
 const IS_KEY = new RegExp(`^${SOURCE} looks like an API key$`);
 const UNCLOSED = new RegExp(`^${SOURCE} has an unclosed quote$`);
 const NOT_STARTED = /^key command `\S*` failed \((?:not a directory|command not found)\)$/;
+const KILLED = /^key command `\S*` failed \(exit code (?:SIGKILL|1)\)$/;
 const FLOOD =
   'const all = "x".repeat(65536); for (let i = 0; i < 20; i++) process.stdout.write(all); setInterval(() => {}, 1000)';
 const TOO_LONG = /^key command `\S*` failed \(output larger than 1 MiB\)$/;
 
 test.each([
   ['exits with code 7', script('process.exit(7)'), /^key command `[^` ]*node[^` ]*` failed \(exit code 7\)$/, CORRECT],
-  ['is killed', script('process.kill(process.pid, "SIGKILL")'), /failed \(exit code (?:SIGKILL|1)\)$/, CORRECT],
+  ['is killed', script('process.kill(process.pid, "SIGKILL")'), KILLED, CORRECT],
   ['does not exist', 'no-such-program -t abc', /^key command `no-such-program` failed \(command not found\)$/, CORRECT],
   ['cannot be started', `${import.meta.filename}/x`, NOT_STARTED, CORRECT],
-  ['prints no key', script(''), /^key command `\S*` printed nothing$/, CORRECT],
+  ['prints nothing', script(''), /^key command `\S*` printed nothing$/, CORRECT],
   ['prints 1.25 MiB and never ends', script(FLOOD), TOO_LONG, CORRECT],
   ['has an unclosed quote', `echo "unbalanced`, UNCLOSED, 'add the missing quote'],
-  ['has an apostrophe', `echo don't`, UNCLOSED, 'add the missing quote'],
-  ['prints a space', script('console.log("a key")'), /^the API key from key command `\S*` contains a space/, CORRECT],
+  ['has a single apostrophe', `echo don't`, UNCLOSED, 'add the missing quote'],
+  ['prints two words', script('console.log("a key")'), /^the API key from key command `\S*` contains a space/, CORRECT],
   ['is empty', ' ', new RegExp(`^${SOURCE} is empty$`), `set ${SOURCE} to a command that prints the API key`],
   ['is a key', 'pk_live_0123456789abcdef', IS_KEY, 'set PETSTORE_API_KEY to the key'],
   ['is a restricted key', 'rk_live_0123456789abcdef', IS_KEY, 'set PETSTORE_API_KEY to the key'],
