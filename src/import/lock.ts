@@ -132,6 +132,10 @@ export class Lock {
   /** Records that this run is alive: in a file before this returns, on a server in the background. */
   async heartbeat(): Promise<void> {
     try {
+      // Another run may have taken over, which the log does not show if the server has lost records.
+      const silentMs = this.#clock.now() + (this.#log.clockOffsetMs ?? 0) - this.#log.cached().at;
+      if (this.#context.isOnServer && silentMs >= SILENCE_MS)
+        throw new PetstoreError('storage', lostMessage(undefined));
       const writing = this.#append('beat');
       if (writing instanceof Promise) await writing;
       this.#failure = undefined;
@@ -178,9 +182,6 @@ export class Lock {
   #append(kind: LockRecord['kind'], revision = ''): unknown {
     const at = Math.round(this.#clock.now());
     this.#recordedAt = at;
-    const silentMs = at + (this.#log.clockOffsetMs ?? 0) - this.#log.cached().at;
-    // Another run may have taken over, so this one must not take its lock back if a server has lost both.
-    if (silentMs >= SILENCE_MS) this.#term = 0;
     const drainMs = Math.ceil(kind === 'beat' || kind === 'confirm' ? this.#drainIfKilledMs : this.drainMs);
     const { process } = this.#context;
     const record: LockRecord = { kind, run: this.#run, process, term: this.#term, revision, at, drainMs };

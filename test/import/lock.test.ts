@@ -199,24 +199,28 @@ test('a suspended run that was taken over cannot take the lock back from a later
   expect(await third.confirm(pause)).toBe(true);
 });
 
-test('a run that counted as dead does not take back a lock that the state server has lost', async () => {
-  const { pause, confirmed, rollBack, log, clock } = onForgetfulServer();
-  const suspended = await confirmed(1);
-  const known = [structuredClone(log.cached())];
-  clock.at += 60_000;
-  const other = new Lock(log, clock, { ...IN_MEMORY, isOnServer: true, process, livenessOf: () => 'dead' });
-  await other.acquire({ signal, pause });
-  await other.confirm(pause);
-  known.push(structuredClone(log.cached()));
-  rollBack();
-  for (const run of [suspended, other]) {
-    // The run has not read the log since.
-    vi.spyOn(log, 'cached').mockReturnValueOnce(known.shift() as LockState);
-    void run.heartbeat();
-    if (run === other) run.assertHeld();
-    else expect(() => run.assertHeld()).toThrow(expect.objectContaining({ kind: 'storage' }));
-  }
-});
+test.each(['all records', 'the newest records'])(
+  'a run that counted as dead does not continue after the state server has lost %s',
+  async (lost) => {
+    const { pause, confirmed, rollBack, log, clock } = onForgetfulServer();
+    const suspended = await confirmed(1);
+    const snapshot = [...lockFormat.snapshot(log.cached())];
+    const known = [structuredClone(log.cached())];
+    clock.at += 60_000;
+    const other = new Lock(log, clock, { ...IN_MEMORY, isOnServer: true, process, livenessOf: () => 'dead' });
+    await other.acquire({ signal, pause });
+    await other.confirm(pause);
+    known.push(structuredClone(log.cached()));
+    rollBack(lost === 'all records' ? [] : snapshot);
+    for (const run of [suspended, other]) {
+      // The run has not read the log since.
+      vi.spyOn(log, 'cached').mockReturnValueOnce(known.shift() as LockState);
+      void run.heartbeat();
+      if (run === other) run.assertHeld();
+      else expect(() => run.assertHeld()).toThrow(expect.objectContaining({ kind: 'storage' }));
+    }
+  },
+);
 
 test('a run must take its lock again if the state server lost the lock before the run confirmed it', async () => {
   const { pause, start, rollBack } = onForgetfulServer();
