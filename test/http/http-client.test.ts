@@ -57,14 +57,14 @@ function scripted(steps: readonly Step[], options: Partial<RequestLimits> & { di
 
 const INTERRUPTED = new PetstoreError('interrupted', 'interrupted', { exitCode: 143 });
 
-/** The rate-limit headers of a window that resets 40 s after a response that takes 10 ms. */
+/** The rate-limit headers of a window that resets 40.01 s after the start of the clock. */
 const headers = (remaining: number): Record<string, string> => ({
   'x-ratelimit-limit': '60',
   'x-ratelimit-remaining': String(remaining),
   'x-ratelimit-reset': '1795262450.010',
 });
 
-test('after each 429, a create is resent after the stated wait, which the backoff does not lengthen', async () => {
+test('a create is resent when the wait that a 429 states has passed, without an additional backoff', async () => {
   const refusal = (seconds: number) => ({ status: 429, headers: { 'retry-after': String(seconds) } });
   const { sender, gaps, waits, sentAt } = scripted([refusal(2), refusal(3), { status: 201 }]);
   expect((await sender.send(CREATE)).status).toBe(201);
@@ -79,7 +79,7 @@ test.each([
   [400, 4],
   [500, 3],
 ])(
-  'a 429 counts as an attempt unless the service processed another request meanwhile: a %i leads to %i requests',
+  'a 429 counts as an attempt unless another request succeeds or is rejected meanwhile: with a %i, %i requests are sent',
   async (status, sent) => {
     const { sender, sentAt } = scripted([{ status: 429 }, { status }, { status: 429 }], { maxRetries: 1 });
     const first = expect(sender.send(CREATE)).rejects.toMatchObject({ kind: 'rate_limited' });
@@ -99,7 +99,7 @@ test.each([
   ],
   ['to the last attempt', 1, 0, 'still rate limited (429) after the last attempt', 'try again in 1s'],
 ])(
-  "after a 429 %s, the error contains the service's message and retry time, and no process sends another request",
+  "after a 429 %s, the error has the service's message and the retry time, and another process does not send earlier",
   async (_what, seconds, maxRetries, problem, hint) => {
     const body = '{"code":"too_many","message":"slow\\u001b down","status":429}';
     const steps = [{ status: 429, headers: { 'retry-after': String(seconds) }, body }];
@@ -109,7 +109,7 @@ test.each([
     const limited = { kind: 'rate_limited', retryAt: (sentAt[0] ?? 0) + 10 + 1000 * seconds };
     await expect(sent).rejects.toMatchObject({ ...limited, message: `${problem}: slow␛ down` });
     expect(sentAt).toHaveLength(1);
-    // The next process reads the block from the ledger, and its error has no response.
+    // The next process reads the block from the ledger, so its error has no code and no status.
     const next = scripted([{ status: 200 }], { maxWaitMs: 0, dir, clock });
     await expect(next.sender.send(LIST)).rejects.toMatchObject({ ...limited, code: undefined, status: undefined });
     expect(next.sentAt).toHaveLength(0);
@@ -124,7 +124,7 @@ test('closing the client waits for requests in flight, and shares their 429 with
   await sent;
 });
 
-test('a 503 to a create delays the next create, and a 503 to a read delays its retry by the Retry-After', async () => {
+test('a 503 to a create delays the next create by 1 s, and a 503 to a read delays its retry by the Retry-After', async () => {
   const { sender, gaps, waits, sentAt } = scripted([{ status: 503 }, { status: 201 }]);
   expect((await sender.send(CREATE)).status).toBe(503);
   expect((await sender.send(CREATE)).status).toBe(201);
@@ -135,15 +135,15 @@ test('a 503 to a create delays the next create, and a 503 to a read delays its r
   expect(read.gaps()).toEqual([4010]);
 });
 
-test('the error of a request that a 503 to a create delays beyond the maximum wait names the 503', async () => {
+test('if a 503 to a create delays the next request beyond the maximum wait, the error names the 503', async () => {
   const { sender } = scripted([{ status: 503 }], { maxWaitMs: 0 });
   await sender.send(CREATE);
   const message = expect.stringMatching(/^rate limited for another 1s after a 503, /);
   await expect(sender.send(LIST)).rejects.toMatchObject({ message });
 });
 
-test('if the quota is exhausted, a request waits for the reset, or fails if the wait exceeds `--max-wait`', async () => {
-  // The reset is 40 s ahead, and its resolution is a second.
+test('if the quota is exhausted, a request waits for the reset, or fails if the wait exceeds `maxWaitMs`', async () => {
+  // The reset is 40 s ahead, and may be rounded down by a second.
   const steps = [{ status: 200, headers: headers(0) }, { status: 200 }];
   const { sender, gaps, waits } = scripted(steps, { maxWaitMs: 41_000 });
   await sender.send(LIST);
@@ -161,23 +161,22 @@ const TIMEOUT = new TransportError('timeout', true, 'no response');
 const LOST = { kind: 'unknown_outcome', processed: 'perhaps' };
 const CHECK_FIRST = 'check whether the category exists before you retry';
 
+const RETRIED = 'five times, with growing pauses';
+
 test.each([
-  ['a read after a connection reset', LIST, { fails: RESET }, 5, { kind: 'network' }],
-  ['a read after a response that is cut off', LIST, { status: 200, fails: RESET }, 5, { kind: 'network' }],
-  ['a create after a failed connection', CREATE, { fails: REFUSED }, 5, { kind: 'network', processed: 'no' }],
-  ['a create after a connection reset', CREATE, { fails: RESET }, 1, { ...LOST, hint: CHECK_FIRST }],
-  ['a create after a timeout', CREATE, { fails: TIMEOUT }, 1, { ...LOST, processed: 'late' }],
-  ['a create after a response that is cut off', CREATE, { status: 201, fails: RESET }, 1, LOST],
-])(
-  '%s is retried, with growing pauses, unless it is a create that may have been processed',
-  async (_what, request, step, sent, error) => {
-    const { sender, sentAt, gaps, waits, ledger } = scripted([step]);
-    await expect(sender.send(request)).rejects.toMatchObject(error);
-    expect([sentAt.length, ledger.quota().inFlight]).toEqual([sent, 0]);
-    expect(gaps()).toEqual([...new Set(gaps())].sort((a, b) => a - b));
-    expect(waits.map((wait) => wait?.reason)).toEqual(gaps().flatMap(() => ['backoff', undefined]));
-  },
-);
+  ['a read whose connection is reset', RETRIED, LIST, { fails: RESET }, 5, { kind: 'network' }],
+  ['a read whose response is cut off', RETRIED, LIST, { status: 200, fails: RESET }, 5, { kind: 'network' }],
+  ['a create without a connection', RETRIED, CREATE, { fails: REFUSED }, 5, { kind: 'network', processed: 'no' }],
+  ['a create whose connection is reset', 'once', CREATE, { fails: RESET }, 1, { ...LOST, hint: CHECK_FIRST }],
+  ['a create that times out', 'once', CREATE, { fails: TIMEOUT }, 1, { ...LOST, processed: 'late' }],
+  ['a create whose response is cut off', 'once', CREATE, { status: 201, fails: RESET }, 1, LOST],
+])('%s is sent %s', async (_what, _times, request, step, sent, error) => {
+  const { sender, sentAt, gaps, waits, ledger } = scripted([step]);
+  await expect(sender.send(request)).rejects.toMatchObject(error);
+  expect([sentAt.length, ledger.quota().inFlight]).toEqual([sent, 0]);
+  expect(gaps()).toEqual([...new Set(gaps())].sort((a, b) => a - b));
+  expect(waits.map((wait) => wait?.reason)).toEqual(gaps().flatMap(() => ['backoff', undefined]));
+});
 
 const UNKNOWN = { kind: 'interrupted', details: { exitCode: 143 }, processed: 'perhaps', hint: CHECK_FIRST };
 
@@ -199,7 +198,7 @@ test.each<[string, HttpRequest, Step, number, number, object]>([
   await sender.close();
 });
 
-test('a request whose connection is being made when another process gets a 429 is sent after the block', async () => {
+test('if another process gets a 429 while a request connects, the request is sent after the block', async () => {
   const steps = [
     { status: 200, headers: headers(50) },
     { status: 200, headers: headers(49), connectMs: 300 },
@@ -219,7 +218,7 @@ test('a request whose connection is being made when another process gets a 429 i
   expect(ledger.quota().inFlight).toBe(0);
 });
 
-test('a stopped request is not sent if it waits for the rate limit, and gets its response if it was already sent', async () => {
+test('a stopped create is not sent if it waits for the rate limit, and gets its response if it was already sent', async () => {
   const { sender, sentAt, clock, ledger } = scripted([
     { status: 200, headers: headers(1) },
     { status: 201, ms: 500, headers: headers(0) },

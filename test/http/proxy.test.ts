@@ -1,4 +1,4 @@
-// The choice of the proxy, which follows the rules of curl.
+// The choice of the proxy by HTTPS_PROXY and NO_PROXY, in upper and lower case.
 import { expect, test } from 'vitest';
 import { proxyFor } from '../../src/http/proxy.ts';
 

@@ -1,4 +1,4 @@
-// Parsing of rate-limit headers, with values from standards and real services.
+// Parsing of rate-limit headers: waits, counts and resets, and values that are ignored.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseRateLimitHeaders } from '../../src/http/rate-limit-headers.ts';
@@ -30,14 +30,14 @@ function read(status: number, { ra, limit, rem, reset, date, age }: Given): Rate
 
 const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1000);
 
-const UNREADABLE = [
-  ...['-5', 'soon', '', '0x10', '1e3', '1e400', 'Infinity', '1m30s', '500ms', '10, 45'],
+const IGNORED = [
+  ...['5, 9', '-5', 'soon', '0x10', '1e3', '1e400', 'Infinity', '1m30s', '500ms', '10, 45'],
   ...['2026-11-21T12:00:10Z', 'Sat, 31 Feb 2026 12:00:00 GMT', 'Invalid Date'],
   ...['Saturday, 21-Nov-26 12:00:45 GMT', 'Sat Nov 21 12:00:45 2026', 'Sun, 21 Nov 2026 12:00:45 GMT'],
-].map((text): [string, undefined] => [text, undefined]);
+];
 
 // Waits are seconds after the response, before backoff and jitter.
-test.each<[ra: string, wait: number | undefined, date?: string]>([
+test.each<[ra: string, wait: number, date?: string]>([
   ['30', 30],
   ['0', 0],
   ['1.123456789', 1.124],
@@ -49,21 +49,24 @@ test.each<[ra: string, wait: number | undefined, date?: string]>([
   [at('11:59:00'), 0, NOON],
   [T(15), 15, NOON],
   [`${T(15)}000`, 15, NOON],
-  // Timestamps of 5 and 6 s ago, and the largest number of seconds.
+  // A timestamp of 5 s ago, and the largest number of seconds.
   [T(-5), 0, NOON],
-  [T(-6), undefined, NOON],
   ['999999999', LONGEST],
-  ['5, 9', undefined],
   ['9'.repeat(400), LONGEST],
   ['99999999999', LONGEST],
   ['Wed, 21 Nov 2125 12:00:00 GMT', LONGEST],
-  ...UNREADABLE,
-])('the Retry-After %j of a 429 states this wait in seconds, if any: %s', (ra, wait, date) => {
+])('the Retry-After %j of a 429 is parsed as a wait of %s s', (ra, wait, date) => {
   const { waitMs, waitFrom } = read(429, { ra, date });
-  expect([seconds(waitMs), waitFrom]).toEqual([wait, wait === undefined ? 'backoff' : 'retry_after']);
+  expect([seconds(waitMs), waitFrom]).toEqual([wait, 'retry_after']);
+});
+
+// The first is a timestamp of 6 s ago.
+test.each([T(-6), ...IGNORED])('the Retry-After %j of a 429 is ignored', (ra) => {
+  expect(read(429, { ra, date: NOON })).toMatchObject({ waitMs: undefined, waitFrom: 'backoff' });
 });
 
 const minute = { limit: '60', date: NOON };
+const spent = { ...minute, rem: '0' };
 const day = { limit: '1000', rem: '0', reset: T(32_400), date: NOON };
 const NONE = [undefined, 'backoff'] as const;
 const RESET_ONLY = [...NONE, undefined, undefined] as const;
@@ -71,55 +74,61 @@ type Expected = readonly [wait: number | undefined, from: string, ...counts: (nu
 
 // Expected: wait, its source, limit, remaining, and seconds from the response to the reset.
 test.each<[string, number, Given, Expected]>([
-  ['milliseconds, confirmed', 429, { ...minute, ra: '30000', rem: '0', reset: T(28) }, [30, 'retry_after', 60, 0, 28]],
-  ['1000 ms, confirmed', 429, { ...minute, ra: '1000', rem: '0', reset: T(1) }, [1, 'retry_after', 60, 0, 1]],
-  ['999 s, not ms', 429, { ...minute, ra: '999', rem: '0', reset: T(1) }, [999, 'retry_after', 60, 0, 1]],
-  ['no number, 0x7530', 429, { ...minute, ra: '0x7530', rem: '0', reset: T(60) }, [60, 'reset', 60, 0, 60]],
-  ['an hour, not ms', 429, { ...minute, ra: '3600', rem: '0', reset: T(6) }, [3600, 'retry_after', 60, 0, 6]],
-  ['a reset without Retry-After', 429, { ...minute, rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],
-  ['a reset after Retry-After', 429, { ...minute, ra: '1', rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],
-  ['a reset before Retry-After', 429, { ...minute, ra: '60', rem: '0', reset: T(3) }, [60, 'retry_after', 60, 0, 3]],
-  ['another window', 429, { ...minute, ra: '5', rem: '17', reset: T(40) }, [5, 'retry_after', 60, 17, 40]],
-  ['an exhausted daily limit without Retry-After', 429, day, [32_400, 'reset', 1000, 0, 32_400]],
   [
-    'an exhausted daily limit with a Retry-After of 20 s',
+    'a Retry-After of 30 s in milliseconds',
     429,
-    { ...day, ra: '20' },
-    [20, 'retry_after', 1000, 0, 32_400],
+    { ...spent, ra: '30000', reset: T(28) },
+    [30, 'retry_after', 60, 0, 28],
   ],
-  ['a reset in 121 s', 429, { ...minute, ra: '5', rem: '0', reset: T(121) }, [5, 'retry_after', 60, 0, 121]],
-  ['a reset in 2 min', 429, { ...minute, ra: '5', rem: '0', reset: T(120) }, [120, 'reset', 60, 0, 120]],
-  ['a distant reset with quota left', 429, { ...minute, rem: '5', reset: T(32_400) }, [...NONE, 60, 5, 32_400]],
-  ['a reset without remaining', 429, { date: NOON, ra: '1', reset: T(42) }, [42, 'reset', undefined, undefined, 42]],
-  ['no headers', 429, {}, NONE],
-  ['Retry-After', 503, { ra: '4' }, [4, 'retry_after']],
-  ['a reset', 503, { ...minute, rem: '0', reset: T(20) }, [...NONE, 60, 0, 20]],
-  ['Retry-After', 200, { ...minute, ra: '10', rem: '5', reset: T(20) }, [...NONE, 60, 5, 20]],
-  ['limit, remaining and reset', 200, { ...minute, rem: '41', reset: T(30) }, [...NONE, 60, 41, 30]],
-  ['remaining above the limit', 200, { ...minute, rem: '99', reset: T(30) }, [...NONE, undefined, undefined, 30]],
+  ['a Retry-After of 1 s in milliseconds', 429, { ...spent, ra: '1000', reset: T(1) }, [1, 'retry_after', 60, 0, 1]],
+  ['a Retry-After of 999 s', 429, { ...spent, ra: '999', reset: T(1) }, [999, 'retry_after', 60, 0, 1]],
+  ['a hexadecimal Retry-After', 429, { ...spent, ra: '0x7530', reset: T(60) }, [60, 'reset', 60, 0, 60]],
+  ['an empty Retry-After', 429, { ra: '' }, NONE],
+  ['a Retry-After of 3600 s', 429, { ...spent, ra: '3600', reset: T(6) }, [3600, 'retry_after', 60, 0, 6]],
+  ['a reset but no Retry-After', 429, { ...spent, reset: T(42) }, [42, 'reset', 60, 0, 42]],
+  ['a reset later than Retry-After', 429, { ...spent, ra: '1', reset: T(42) }, [42, 'reset', 60, 0, 42]],
+  ['a reset earlier than Retry-After', 429, { ...spent, ra: '60', reset: T(3) }, [60, 'retry_after', 60, 0, 3]],
+  [
+    'quota left and a Retry-After',
+    429,
+    { ...minute, ra: '5', rem: '17', reset: T(40) },
+    [5, 'retry_after', 60, 17, 40],
+  ],
+  ['an exhausted daily limit but no Retry-After', 429, day, [32_400, 'reset', 1000, 0, 32_400]],
+  ['a daily limit and a Retry-After', 429, { ...day, ra: '20' }, [20, 'retry_after', 1000, 0, 32_400]],
+  ['a Retry-After and a reset in 121 s', 429, { ...spent, ra: '5', reset: T(121) }, [5, 'retry_after', 60, 0, 121]],
+  ['a Retry-After and a reset in 120 s', 429, { ...spent, ra: '5', reset: T(120) }, [120, 'reset', 60, 0, 120]],
+  ['quota left and a distant reset', 429, { ...minute, rem: '5', reset: T(32_400) }, [...NONE, 60, 5, 32_400]],
+  ['a reset but no counts', 429, { date: NOON, ra: '1', reset: T(42) }, [42, 'reset', undefined, undefined, 42]],
+  ['no rate-limit headers', 429, {}, NONE],
+  ['a Retry-After', 503, { ra: '4' }, [4, 'retry_after']],
+  ['a reset', 503, { ...spent, reset: T(20) }, [...NONE, 60, 0, 20]],
+  ['a Retry-After', 200, { ...minute, ra: '10', rem: '5', reset: T(20) }, [...NONE, 60, 5, 20]],
+  ['a limit, quota and reset', 200, { ...minute, rem: '41', reset: T(30) }, [...NONE, 60, 41, 30]],
+  ['a quota above the limit', 200, { ...minute, rem: '99', reset: T(30) }, [...NONE, undefined, undefined, 30]],
   ['negative counts', 200, { limit: '-60', rem: '-1', reset: T(30), date: NOON }, [...RESET_ONLY, 30]],
   ['a limit of 0', 200, { ...minute, limit: '0', rem: '0', reset: T(30) }, [...NONE, undefined, 0, 30]],
-  ['a list of remaining counts', 200, { limit: '9'.repeat(15), rem: '7, 9' }, [...NONE, 1e15 - 1]],
-  ['fractions and signs in counts', 200, { limit: '60.5', rem: '+7' }, NONE],
+  ['a limit of 15 digits and a list of quotas', 200, { limit: '9'.repeat(15), rem: '7, 9' }, [...NONE, 1e15 - 1]],
+  ['a fraction as limit and a sign in the quota', 200, { limit: '60.5', rem: '+7' }, NONE],
   ['a reset in milliseconds', 200, { ...minute, rem: '10', reset: '1795262430000' }, [...NONE, 60, 10]],
   ['a reset in seconds from now', 200, { ...minute, rem: '10', reset: '30' }, [...NONE, 60, 10]],
   ['a reset as an HTTP date', 200, { date: NOON, reset: at('12:00:30') }, NONE],
   ['a reset 5 s ago', 200, { ...minute, rem: '60', reset: T(-5) }, [...NONE, 60, 60, 0]],
   ['a reset 6 s ago', 200, { ...minute, rem: '10', reset: T(-6) }, [...NONE, 60, 10]],
-  ['the latest reset', 200, { ...minute, rem: '1', reset: T(LONGEST) }, [...NONE, 60, 1, LONGEST]],
-  ['a reset more than a month ahead', 200, { ...minute, rem: '1', reset: '1800000000' }, [...NONE, 60, 1]],
+  ['a reset 32 days ahead', 200, { ...minute, rem: '1', reset: T(LONGEST) }, [...NONE, 60, 1, LONGEST]],
+  ['a reset more than 32 days ahead', 200, { ...minute, rem: '1', reset: '1800000000' }, [...NONE, 60, 1]],
   ['a reset with a fraction', 200, { date: NOON, reset: `${T(30)}.5` }, [...RESET_ONLY, 30.5]],
-  ['a local clock an hour fast', 200, { date: at('11:00:00'), reset: T(-3570) }, [...RESET_ONLY, 30]],
-  ['a cached response', 200, { reset: T(30), date: at('11:51:40'), age: '500' }, [...RESET_ONLY, 29.75]],
-  ['a fresh response of a cache', 200, { reset: T(30), date: at('11:51:40'), age: '0' }, [...RESET_ONLY, 530]],
-])('rate-limit headers (%s; status %i) are parsed as documented', (_title, status, given, expected) => {
+  ['a Date an hour behind the local clock', 200, { date: at('11:00:00'), reset: T(-3570) }, [...RESET_ONLY, 30]],
+  ['an Age of 500', 200, { reset: T(30), date: at('11:51:40'), age: '500' }, [...RESET_ONLY, 29.75]],
+  ['an Age of 0', 200, { reset: T(30), date: at('11:51:40'), age: '0' }, [...RESET_ONLY, 530]],
+])('a response with %s and the status %i is parsed as documented', (_title, status, given, expected) => {
   const { waitMs, waitFrom, limit, remaining, resetInMs } = read(status, given);
   const [wait, from, expectedLimit, expectedRemaining, expectedReset] = expected;
   expect([seconds(waitMs), waitFrom]).toEqual([wait, from]);
   expect([limit, remaining, seconds(resetInMs)]).toEqual([expectedLimit, expectedRemaining, expectedReset]);
 });
 
-test('a rate-limit reading contains the status and the refusal, but nothing of the IETF draft header RateLimit', () => {
+test('a rate-limit reading contains the status and whether it is a refusal, and ignores the draft header RateLimit', () => {
   const head = { status: 503, headers: { ratelimit: '"default";r=0;t=30' }, receivedAt: NOW, sentAt: NOW };
   const nothing = {
     limit: undefined,

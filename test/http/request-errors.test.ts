@@ -50,14 +50,15 @@ test.each(STATUSES)(
 
 const LATER = 'try again later';
 
-test.each<[TransportErrorReason, head: HttpResponse | undefined, kind: string, hint: string | undefined]>([
-  ['connect', undefined, 'network', 'check the connection'],
-  ['timeout', response(200), 'network', 'try again with a longer timeoutMs'],
-  ['reset', undefined, 'network', LATER],
-  ['reset', response(200), 'network', LATER],
-  ['protocol', undefined, 'service', 'check the base URL'],
-  ['too-large', response(200), 'service', undefined],
-])('a read that fails for the reason $0 causes an error of kind $2 with the hint $3', (reason, head, kind, hint) => {
+const [BEFORE, AFTER] = ['before a response', 'after the head of a response'];
+
+test.each<[TransportErrorReason, when: string, kind: string, hint: string, head?: HttpResponse]>([
+  ['connect', BEFORE, 'network', 'check the connection'],
+  ['timeout', AFTER, 'network', 'try again with a longer timeoutMs', response(200)],
+  ['reset', BEFORE, 'network', LATER],
+  ['reset', AFTER, 'network', LATER, response(200)],
+  ['protocol', BEFORE, 'service', 'check the base URL'],
+])('the failure "%s" %s of a read is an error of kind %s with the hint "%s"', (reason, _when, kind, hint, head) => {
   const failure = new TransportError(reason, true, 'it\u001b failed', { head });
   const error = attemptError(read, failure, new AbortController().signal);
   expect(error).toMatchObject({ kind, message: 'it␛ failed', hint, cause: failure });
@@ -67,9 +68,15 @@ test.each<[TransportErrorReason, string]>([
   ['proxy-auth', 'auth'],
   ['proxy-refused', 'network'],
   ['proxy', 'network'],
-])("a read that fails for the reason %s causes an error of kind %s with the failure's hint", (reason, kind) => {
+])('the failure "%s" of a read is an error of kind %s with the hint of the failure', (reason, kind) => {
   const failure = new TransportError(reason, false, 'it failed', { hint: 'ask' });
   expect(attemptError(read, failure, new AbortController().signal)).toMatchObject({ kind, hint: 'ask' });
+});
+
+test('the failure "too-large" of a read is an error of kind service without a hint', () => {
+  const failure = new TransportError('too-large', true, 'it failed', { head: response(200) });
+  const error = attemptError(read, failure, new AbortController().signal);
+  expect(error).toMatchObject({ kind: 'service', message: 'it failed', hint: undefined, cause: failure });
 });
 
 const PROCESSED = 'check whether the request was processed before you retry';
@@ -105,35 +112,48 @@ test("the error of a response contains the service's code, message and status, w
 // The local clock is at midnight.
 const [SEVEN, EIGHT] = ['07', '08'].map((hour) => `Thu, 01 Jan 1970 ${hour}:00:00 GMT`) as [string, string];
 
-test.each<[status: number, body: string, headers: HttpResponse['headers'], message: string, hint: string | undefined]>([
-  // The 403s come from GitHub's secondary rate limit without and with a wait, the service, and two firewalls.
-  [403, '{"message":"secondary rate limit"}', {}, 'rate limit', 'try again in a few minutes'],
-  [403, 'Too Many Requests', {}, 'rejected', 'try again in a few minutes'],
-  [403, '{"message":"slow"}', { 'retry-after': '60' }, 'rejected the request (403): slow', 'try again in 1m'],
-  [403, '{"message":"no"}', {}, 'rejected the request (403): no', "check the API key's plan and permissions"],
-  [403, '<!DOCTYPE HTML>', {}, 'a firewall or proxy rejected the request (403)', 'try again in a few minutes'],
-  [403, '', { 'content-type': 'text/html' }, 'a firewall or proxy rejected the request', 'try again in a few minutes'],
-  [503, '', { 'retry-after': EIGHT, date: SEVEN }, 'server error', 'try again in 1h'],
-  [503, '', {}, 'server error', 'try again later'],
-  [501, '', {}, 'the service does not implement this operation (501)', undefined],
-  [304, '', {}, 'invalid response: unexpected status 304', undefined],
-  [204, '', {}, 'invalid response: unexpected status 204', 'check the base URL'],
-  [404, '', {}, 'rejected', 'check the base URL'],
-  [405, '', { allow: 'POST' }, 'rejected', 'check the base URL'],
-  [408, '', {}, 'the service timed out (408)', LATER],
+type Row = [status: number, what: string, text: string, hint: string, body?: string, headers?: HttpResponse['headers']];
+
+const WAIT = { 'retry-after': '60' };
+const HTML = { 'content-type': 'text/html' };
+const SOON = 'try again in a few minutes';
+const REJECTED = 'rejected the request (403)';
+const FIREWALL = `a firewall or proxy ${REJECTED}`;
+
+test.each<Row>([
+  [403, ' about a rate limit', 'rate limit', SOON, '{"message":"secondary rate limit"}'],
+  [403, ' about too many requests', 'rejected', SOON, 'Too Many Requests'],
+  [403, ' with a Retry-After', `${REJECTED}: slow`, 'try again in 1m', '{"message":"slow"}', WAIT],
+  [403, ' with another message', `${REJECTED}: no`, "check the API key's plan and permissions", '{"message":"no"}'],
+  [403, ' with an HTML body', FIREWALL, SOON, '<!DOCTYPE HTML>'],
+  [403, ' with the media type of HTML', FIREWALL, SOON, '', HTML],
+  [503, ' with a date as Retry-After', 'server error', 'try again in 1h', '', { 'retry-after': EIGHT, date: SEVEN }],
+  [503, '', 'server error', 'try again later'],
+  [204, '', 'invalid response: unexpected status 204', 'check the base URL'],
+  [404, '', 'rejected', 'check the base URL'],
+  [405, ' with an Allow header', 'rejected', 'check the base URL', '', { allow: 'POST' }],
+  [408, '', 'the service timed out (408)', LATER],
 ])(
-  'the error after a %i with the body %j and the headers %j contains "%s", with the hint: %s',
-  (status, body, headers, what, hint) => {
-    const message = expect.stringContaining(what);
+  'after a %i%s, the error of a read contains "%s", and the hint is to %s',
+  (status, _what, text, hint, body, headers) => {
+    const message = expect.stringContaining(text);
     expect(responseError(read, response(status, body, headers))).toMatchObject({ message, hint });
   },
 );
 
 test.each([
+  [501, 'the service does not implement this operation (501)'],
+  [304, 'invalid response: unexpected status 304'],
+])('after a %i, the error of a read contains "%s" and has no hint', (status, text) => {
+  const message = expect.stringContaining(text);
+  expect(responseError(read, response(status))).toMatchObject({ message, hint: undefined });
+});
+
+test.each([
   [409, 'use another name'],
   [422, 'correct the values and try again'],
   [413, 'shorten the name or description'],
-])('after a create is rejected with %i, the hint is to %s, even if a wait is stated', (status, hint) => {
+])('after a create is rejected with a %i, the hint is to %s, even if a wait is stated', (status, hint) => {
   const create = { ...write, body: '{"name":"dog"}' };
   expect(responseError(create, response(status, '', { 'retry-after': '5' }))).toMatchObject({ hint });
 });

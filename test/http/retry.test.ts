@@ -43,7 +43,7 @@ test.each([
   expect([isRetried('GET', result), isRetried('POST', result)]).toEqual([read, create]);
 });
 
-test('the backoff of a read doubles, up to ten seconds, and jitter only lengthens it', () => {
+test('the backoff of a read doubles up to 10 s, and jitter lengthens it by at most a quarter', () => {
   const pauses = (random: number): unknown[] =>
     [1, 2, 3, 4, 5, 6, 7].map((made) =>
       retryDelayMs(READ, response(500), { ...attempts, maxRetries: 98, made }, random),
@@ -52,7 +52,7 @@ test('the backoff of a read doubles, up to ten seconds, and jitter only lengthen
   expect(pauses(0)).toEqual([300, 600, 1200, 2400, 4800, 9600, 10_000]);
 });
 
-test('the pause after a 503 is at least its Retry-After, and a Retry-After beyond `--max-wait` ends the attempts', () => {
+test('the pause after a 503 is at least its Retry-After, and a Retry-After beyond `maxWaitMs` ends the attempts', () => {
   const pauses = (random: number) =>
     ['0', '4', '60'].map((stated) => retryDelayMs(READ, response(503, stated), attempts, random));
   expect([pauses(0), pauses(0.999999)]).toEqual([
@@ -63,11 +63,11 @@ test('the pause after a 503 is at least its Retry-After, and a Retry-After beyon
   expect(retryDelayMs(READ, response(503, '120.001'), attempts, 0)).toBeUndefined();
 });
 
-test('the backoff after a failed connection is at most `--max-wait`', () => {
+test('the backoff after a failed connection is at most `maxWaitMs`', () => {
   expect(retryDelayMs(READ, failure('connect', false), { ...attempts, maxWaitMs: 100 }, 0)).toBe(100);
 });
 
-test('of the 4xx statuses, only 400, 409, 413 and 422 reject the values of a single create', () => {
+test('of the 4xx statuses, only 400, 409, 413 and 422 mean that a create with other values may succeed', () => {
   const statuses = Array.from({ length: 100 }, (_, at) => 400 + at);
   const ofOneCreate = statuses.filter((status) => statusTraits(status).isRowSpecific);
   expect(ofOneCreate).toEqual([400, 409, 413, 422]);

@@ -17,7 +17,7 @@ function open(maxWaitMs: number) {
   const self = { isBusy: false };
   const queue = new TicketQueue({ transport, ledger, clock, signal, limits, onWait }, () => self.isBusy);
   const take = (timeoutMs: number, by = signal) => queue.take({ signal: by, timeoutMs, maxWaitMs, refusal: undefined });
-  /** Takes the ticket of a request that is not in the queue. */
+  /** Takes a ticket for a request that is not in the queue. */
   const send = async () => {
     const result = await ledger.acquire(30_000);
     return result.granted ? result.ticket : expect.unreachable(result.reason);
@@ -48,7 +48,7 @@ test('if a request in the queue is aborted, the requests behind it do not overta
   await third;
 });
 
-test('a waiting request asks for a ticket every 5 s, because the quota may be cleared, and reports its wait once', async () => {
+test('a waiting request asks for a ticket every 5 s, since the quota may be cleared, and reports its wait once', async () => {
   const { clock, ledger, take, send, refuse, waits } = open(120_000);
   refuse(await send(), 100_000);
   const granted = vi.fn();
@@ -64,7 +64,7 @@ test('a waiting request asks for a ticket every 5 s, because the quota may be cl
   expect(waits).toEqual([{ reason: 'blocked', until: 100_000, status: 429 }, undefined]);
 });
 
-test('`--max-wait` limits the wait for a request of another process', async () => {
+test('`maxWaitMs` limits the wait for a request of another process', async () => {
   const { clock, take, send, pass, waits } = open(2050);
   await send();
   const failed = expect(take(1000)).rejects.toMatchObject({ kind: 'rate_limited', retryAt: undefined });
@@ -72,14 +72,14 @@ test('`--max-wait` limits the wait for a request of another process', async () =
   await pass(1900);
   expect(waits).toEqual([{ reason: 'pending', until: 2050, isOwn: false }]);
   await pass(100);
-  // `--max-wait` ends the last sleep earlier.
+  // `maxWaitMs` shortens the last sleep.
   await clock.advance(50);
   expect(waits).toHaveLength(2);
   await failed;
   expect(waits[1]).toBeUndefined();
 });
 
-test('a wait for a request of the same process is reported once and does not count toward `--max-wait`', async () => {
+test('a wait for a request of the same process is reported once and does not count toward `maxWaitMs`', async () => {
   const { ledger, take, send, pass, self, waits } = open(2000);
   const ticket = await send();
   self.isBusy = true;
@@ -93,14 +93,14 @@ test('a wait for a request of the same process is reported once and does not cou
   expect(waits).toEqual([{ reason: 'pending', until: 11_200, isOwn: true }, undefined]);
 });
 
-test('after a block, the wait for another process counts toward `--max-wait` from zero, and is reported again', async () => {
+test('after a block, the wait for another process counts toward `maxWaitMs` from zero, and is reported again', async () => {
   const { clock, ledger, take, send, refuse, pass, waits } = open(4000);
   const first = await send();
   const waiting = take(1000);
   await pass(3000);
   refuse(first, 2000);
   await pass(1000);
-  // The clock wakes no sleeper, so the other process is the first after the block.
+  // A clock change wakes no sleeper, so another process takes the first ticket after the block.
   clock.at += 1000;
   const probe = await send();
   await pass(3500);

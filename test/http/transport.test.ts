@@ -37,7 +37,7 @@ function useFakeTimers(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-/** Lets an attempt time out once the head of its response has arrived, without a real wait. */
+/** The options of an attempt that times out once the head of its response has arrived, without a real wait. */
 function timeoutAfterHead(): Attempt {
   useFakeTimers();
   return { timeoutMs: 60_000, onHead: () => void setImmediate(() => vi.advanceTimersByTime(60_000)) };
@@ -45,7 +45,7 @@ function timeoutAfterHead(): Attempt {
 
 const responding = (bytes: Buffer | string) => serve((socket) => socket.end(bytes));
 
-test('a GET and a POST have only the headers for HTTP, the API key, the user agent and JSON', async () => {
+test('a GET and a POST have exactly the expected path, headers and body', async () => {
   const { url, requests } = await responding(response('200 OK', '[]', 'X-RateLimit-Limit: 60'));
   const { status, headers, body } = await send(url);
   expect([status, headers['x-ratelimit-limit'], Buffer.from(body).toString()]).toEqual([200, '60', '[]']);
@@ -99,7 +99,7 @@ test('a request whose connection is never established times out and counts as no
 const CREATED = response('201 Created', '{"id":1,"name":"x"}');
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
-test('20 sequential requests use two connections, and a request after half a second opens a third', async () => {
+test('20 sequential requests use two connections, and a request more than half a second later opens a third', async () => {
   const { url, connections } = await serve((socket) => socket.write(CREATED));
   const create = open(url);
   useFakeTimers();
@@ -131,7 +131,7 @@ test('the error of an aborted attempt states whether the request was sent', asyn
 const head = (status: string): string => `HTTP/1.1 ${status}\r\n\r\n`;
 const large = (status: string, mebibytes: number): string => head(status) + ' '.repeat(mebibytes << 20);
 
-test('a response of more than 64 MiB is an error', async () => {
+test('a response of 64 MiB is read, and a larger one is an error', async () => {
   const error = { reason: 'too-large', message: 'the response is larger than 64 MiB', head: { status: 201 } };
   await expect(send((await responding(large('201 Created', 65))).url, POST)).rejects.toMatchObject(error);
   expect((await send((await responding(large('200 OK', 64))).url)).body).toHaveLength(64 << 20);
@@ -158,17 +158,17 @@ test('only the first 1 to 2 MiB of an error body are read', async () => {
 });
 
 test.each([
-  ['stalled', '400 Bad', 'complete'],
-  ['lost', '400 Bad', 'complete'],
-  ['stalled', '201 Created', 'timeout'],
-  ['lost', '302 Found', 'reset'],
-])('a response with a %s body and the status "%s" ends as "%s"', async (what, line, reason) => {
+  ['stalls', '400 Bad', 'complete'],
+  ['is lost', '400 Bad', 'complete'],
+  ['stalls', '201 Created', 'timeout'],
+  ['is lost', '302 Found', 'reset'],
+])('if the body of a response %s, the status "%s" leads to the result "%s"', async (what, line, reason) => {
   const { url } = await serve((socket) => {
     socket.write(`${head(`${line}\r\nContent-Length: 99`)}{`);
-    if (what === 'lost') socket.destroySoon();
+    if (what === 'is lost') socket.destroySoon();
   });
   const status = Number.parseInt(line, 10);
-  const result = await send(url, POST, what === 'stalled' ? timeoutAfterHead() : {}).catch((error: unknown) => error);
+  const result = await send(url, POST, what === 'stalls' ? timeoutAfterHead() : {}).catch((error: unknown) => error);
   expect(result).toMatchObject(reason === 'complete' ? { status } : { reason, head: { status } });
 });
 
@@ -250,7 +250,7 @@ test.each([
   ['in a body of known length', 'Content-Length: 99', '['],
   ['in a chunk', 'Transfer-Encoding: chunked', '400\r\n[]'],
   ['after a chunk', 'Transfer-Encoding: chunked', '2\r\n[]\r\n'],
-])('a response that is cut off %s is lost, on a new or a reused connection', async (_where, header, body) => {
+])('a response cut off %s is a connection reset, on a reused or a new connection', async (_where, header, body) => {
   for (const end of ['destroySoon', 'resetAndDestroy'] as const) {
     let cutOff = (): unknown => undefined;
     const { url, requests, connections } = await serve((socket) => {
@@ -278,11 +278,11 @@ const ASK = 'ask the operator of the proxy to allow this host';
 
 test.each<[string, bytes: string | undefined, string, string, hint?: string]>([
   ['refuses connections', undefined, 'proxy', 'cannot connect to proxy HOST: connection refused'],
-  ['responds 407', head('407 No'), 'proxy-auth', 'proxy HOST requires a user name and password (407)', LOGIN],
-  ['responds 403', head('403 No'), 'proxy-refused', 'proxy HOST denies access to pets.example (403)', ASK],
-  ['responds 404', head('404 No'), 'proxy-refused', 'proxy HOST rejected the connection (404 Not Found)'],
-  ['responds 502', head('502 No'), 'proxy', 'proxy HOST could not connect (502 Bad Gateway)'],
-  ['responds 599', head('599 \u001b[31mOdd'), 'proxy', 'proxy HOST could not connect (599)'],
+  ['responds with a 407', head('407 No'), 'proxy-auth', 'proxy HOST requires a user name and password (407)', LOGIN],
+  ['responds with a 403', head('403 No'), 'proxy-refused', 'proxy HOST denies access to pets.example (403)', ASK],
+  ['responds with a 404', head('404 No'), 'proxy-refused', 'proxy HOST rejected the connection (404 Not Found)'],
+  ['responds with a 502', head('502 No'), 'proxy', 'proxy HOST could not connect (502 Bad Gateway)'],
+  ['responds with a 599', head('599 \u001b[31mOdd'), 'proxy', 'proxy HOST could not connect (599)'],
   ['closes the connection', '', 'proxy', 'cannot connect to proxy HOST: it closed the connection'],
   ['does not speak HTTP', SSH, 'proxy', 'cannot connect to proxy HOST: it sent an invalid HTTP response'],
 ])('if a proxy %s, the error names the proxy', async (_what, bytes, reason, problem, hint = 'correct HTTPS_PROXY') => {
