@@ -12,15 +12,19 @@ test.each([
   ['latency=300ms:50', { kind: 'latency', percent: 50, delayMs: 300 }],
   ['503:0.5', { kind: '503', percent: 0.5, delayMs: 0 }],
   [' 503:0 ', { kind: '503', percent: 0, delayMs: 0 }],
+])('the fault "%s" is parsed as %j', (text, expected) => {
+  expect(parseFault(text, 'faults')).toEqual(expected);
+});
+
+test.each([
   ['503:101', 'invalid percentage "101" for faults'],
   ['503:', 'invalid percentage "" for faults'],
   ['503=1s', 'invalid value "503=1s" for faults'],
   ['latency=', 'invalid duration "" for faults'],
   ['latency=soon', 'invalid duration "soon" for faults'],
   ['constructor', 'invalid value "constructor" for faults'],
-])('parsing the fault "%s" results in %j', (text, expected) => {
-  if (typeof expected === 'string') expect(() => parseFault(text, 'faults')).toThrow(expected);
-  else expect(parseFault(text, 'faults')).toEqual(expected);
+])('the fault "%s" is a usage error: %s', (text, message) => {
+  expect(() => parseFault(text, 'faults')).toThrow(expect.objectContaining({ kind: 'usage', message }));
 });
 
 const FAILED = (status: number): string => `{"code":"injected_fault","message":"injected fault","status":${status}}`;

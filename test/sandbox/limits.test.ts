@@ -44,7 +44,7 @@ test.each<[title: string, options: Partial<ServerOptions>, ...steps: Step[]]>([
     ['12:00:10', 2, '200: 1 of 3 until 00:00:00'],
   ],
   [
-    'a ban for a minute, even beyond the window, after five requests within one wait',
+    'a ban for a minute, even beyond the window, from the fifth request within one wait',
     { limits: ['2/1m'] },
     ['12:00:50', 2, '200: 0 of 2 until 12:01:00'],
     ['12:00:50', 5, 'rate_limited: 0 of 2 until 12:01:00, retry after 10'],
@@ -60,13 +60,13 @@ test.each<[title: string, options: Partial<ServerOptions>, ...steps: Step[]]>([
     ['12:01:00', 1, 'rate_limited: 0 of 1 until 00:00:00, retry after 43140'],
   ],
   [
-    'a ban for requests before the later reset of two exhausted windows',
+    'a ban for five requests before the later reset of two exhausted windows',
     { limits: ['1/1m', '1/1d'] },
     ['12:00:10', 4, 'rate_limited: 0 of 1 until 00:00:00, retry after 43190'],
     ['12:01:00', 3, 'key_banned: 0 of 1 until 00:00:00, retry after 43140'],
   ],
   [
-    'the latest window, even if another process records a request of an earlier window late',
+    'the latest window, even if a request of an earlier window is recorded late',
     { limits: ['2/1m'] },
     ['12:01:00', 1, '200: 1 of 2 until 12:02:00'],
     ['12:00:59', 1, '200: 0 of 2 until 12:02:00'],
@@ -86,7 +86,11 @@ test.each<[title: string, options: Partial<ServerOptions>, ...steps: Step[]]>([
     { limits: ['1/1500ms'], retryAfter: 'date' },
     ['12:00:00.100', 2, 'rate_limited: 0 of 1 until 12:00:02, retry after Sat, 21 Nov 2026 12:00:02 GMT'],
   ],
-  ['no limit', { plan: 'enterprise' }, ['12:00:10', 70, '200: 2147483647 of 2147483647 until 12:01:10']],
+  [
+    'the limit 2147483647 of an unlimited plan',
+    { plan: 'enterprise' },
+    ['12:00:10', 70, '200: 2147483647 of 2147483647 until 12:01:10'],
+  ],
 ])('the responses of the sandbox show %s, and no other key is affected', async (_title, options, ...steps) => {
   const clock = new FakeClock();
   const { list } = await startTestSandbox({ clock, ...options });
@@ -118,5 +122,6 @@ test.each<[string, RateLimit]>([
 });
 
 test.each(['1000000000/1d', '0/1m', '5/0s', '5', '5/', '-5/1m', '5/1y'])('the limit "%s" is a usage error', (text) => {
-  expect(() => parseLimit(text, '--limit')).toThrow(`invalid value "${text}" for --limit`);
+  const message = `invalid value "${text}" for --limit`;
+  expect(() => parseLimit(text, '--limit')).toThrow(expect.objectContaining({ kind: 'usage', message }));
 });

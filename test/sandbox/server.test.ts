@@ -79,13 +79,13 @@ test('a request without a valid key gets a 401 and is not counted', async () => 
   expect([json, counted['x-ratelimit-remaining']]).toEqual([[], '59']);
 });
 
-test('a sandbox accepts a query and an absolute target', async () => {
+test('a sandbox accepts a request target with a query, and one in absolute form', async () => {
   const { call, port } = await startTestSandbox();
   for (const target of ['/v1/categories?limit=1', `http://127.0.0.1:${port}/v1/categories`])
     expect((await call('GET', target)).status).toBe(200);
 });
 
-test('a sandbox responds 404 to an unknown path, and 405 with an Allow header to an unknown method', async () => {
+test('a sandbox responds with a 404 to an unknown path, and with a 405 and an Allow header to an unknown method', async () => {
   const { call } = await startTestSandbox();
   const paths = '/ /v1 /v1/ /categories /v1/categories/ /v1/categories/1 /v1/pets /v2/categories';
   for (const path of paths.split(' ')) {
@@ -157,7 +157,7 @@ test('a Host header without a port is accepted on port 80 only', () => {
   expect(check('evil.example', 80)).toThrow('must be 127.0.0.1:80');
 });
 
-test('after a file system error, the sandbox responds 507 and names the error', () => {
+test('after a file system error, the sandbox responds with a 507 that names the error', () => {
   const { status, body } = toResponse(Object.assign(new Error('in /secret'), { code: 'ENOSPC' }));
   const message = 'the sandbox cannot save its data (no space left on device)';
   expect([status, JSON.parse(body.toString())]).toEqual([507, { code: 'storage_failed', message, status }]);
@@ -175,7 +175,7 @@ test('a create followed by garbage in one write gets a 201, the garbage a 400, a
   expect(await sendRaw(port, longHeader)).toMatch(/^HTTP\/1\.1 431 /);
 });
 
-// Other systems have only one loopback address.
+// Only Linux is tested: by default, macOS has no 127.0.0.2.
 test.runIf(process.platform === 'linux')('a sandbox listens on 127.0.0.1 only', async () => {
   const { port } = await startTestSandbox();
   // The port is free on another loopback address.

@@ -28,7 +28,7 @@ test('sandboxes in memory share no data, and a sandbox with a data file keeps it
   expect([await listedAfterCreate(file), await listedAfterCreate(file)]).toEqual([1, 2]);
 });
 
-test('the options keys, limits, plan, faults and retryAfter of startSandbox take effect', async () => {
+test('the options `keys`, `limits`, `plan`, `faults` and `retryAfter` of `startSandbox` take effect', async () => {
   const get = async (url: string, key: string): Promise<unknown[]> => {
     const { status, headers } = await fetch(`${url}/categories`, { headers: { authorization: `Bearer ${key}` } });
     return [status, headers.get('x-ratelimit-limit'), headers.get('retry-after')];
@@ -52,11 +52,11 @@ test.each([
   ['a key with a space', { keys: ['a', 'a b'] }, 'keys must be printable ASCII without spaces'],
   ['keys that are a string', { keys: 'sandbox_alice_0001' }, 'keys must be an array of strings'],
   ['limits that are numbers', { limits: [60] }, 'limits must be an array of strings'],
-  ['a seed above the largest', { seed: 2 ** 32 }, 'invalid number "4294967296" for seed'],
+  ['a seed of 2^32', { seed: 2 ** 32 }, 'invalid number "4294967296" for seed'],
   ['an empty plan and limits', { plan: '', limits: ['1/1m'] }, 'plan and limits cannot be combined'],
   ['an unknown format of Retry-After', { retryAfter: 'ms' }, 'invalid value "ms" for retryAfter'],
   ['a data file with a NUL character', { data: 'a\0b' }, 'data must be a path'],
-])('startSandbox with %s is rejected as a usage error', async (_what, options, message) => {
+])('`startSandbox` rejects %s as a usage error', async (_what, options, message) => {
   const error = { name: 'PetstoreError', kind: 'usage', message };
   await expect(startSandbox(options as SandboxOptions)).rejects.toMatchObject(error);
 });
@@ -68,7 +68,7 @@ test('a sandbox accepts port 65535 and any 32-bit seed, chooses a random seed by
   expect(readSettings({}, String).seed).not.toBe(readSettings({}, String).seed);
 });
 
-test('startSandbox rejects a busy port as a usage error, and frees its own port after a storage error', async () => {
+test('`startSandbox` rejects a busy port as a usage error, and frees its own port after a storage error', async () => {
   const { url, close } = await start();
   const port = Number(new URL(url).port);
   const busy = { kind: 'usage', message: `port ${port} is in use`, hint: 'use port 0 to choose a free port' };

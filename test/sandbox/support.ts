@@ -1,3 +1,4 @@
+// Starts sandboxes for tests, and sends requests to them.
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -73,7 +74,7 @@ export function rawRequest(port: number, method: string, body = ''): string {
   return `${method} /v1/categories HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** Sends bytes and returns everything received until the connection closes or is reset. */
+/** Sends bytes and returns everything received until the connection closes; empty after a reset. */
 export async function sendRaw(port: number, bytes: string | Buffer): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   socket.end(bytes);
