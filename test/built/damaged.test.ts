@@ -32,7 +32,7 @@ test.each<[string, (dist: string) => void, string[], RegExp]>([
   expect(run).toEqual({ code: 1, out: '', err: expect.stringMatching(err) });
 });
 
-test('too many open files during start-up cause one error that names the limit', async () => {
+test('if too many files are open at start-up, one error says so and its hint names the limit', async () => {
   const { bin, dist } = copy();
   writeFileSync(join(dist, 'main.cjs'), "throw Object.assign(new Error(), { code: 'EMFILE' })");
   const message = 'petstore could not be loaded (too many open files)';

@@ -1,4 +1,4 @@
-// Unusual environments: an old Node.js, no home directory, a deleted directory, work that never ends.
+// Unusual environments: few open files, a deleted directory, no home directory, Windows and an old Node.js.
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ afterAll(service.close);
 const LIST = ['categories', 'list', '--json'];
 const LISTED = '[{"id":1,"name":"cat"}]\n';
 
-// Permissions do not restrict root. Another user may be denied access to the directory of Node.js.
+// Permissions do not restrict root, so root starts the program as another user, who may be denied access to Node.js.
 const OTHER = process.getuid?.() === 0 ? { uid: 54_321, gid: 54_321 } : {};
 const otherRuns = hasModes && spawnSync(process.execPath, ['--version'], OTHER).status === 0;
 
@@ -48,7 +48,7 @@ test.runIf(hasShell)(
   },
 );
 
-test.runIf(hasShell)('in a deleted directory, a command works unless it has a relative path', async () => {
+test.runIf(hasShell)('in a deleted directory, a command works unless its file has a relative path', async () => {
   const at = savedPlace(service.url);
   const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"';
   expect(await inScript(at, script, LIST)).toMatchObject({ code: 0, out: LISTED });
@@ -59,7 +59,7 @@ test.runIf(hasShell)('in a deleted directory, a command works unless it has a re
   expect(await importOf(header)).toMatchObject({ code: 0 });
 });
 
-// Users other than root have a home directory in the system's user database.
+// If HOME is unset, Node.js reads the user database, which has the tester but no user 54321.
 const HOMELESS: Record<string, string> = process.getuid?.() === 0 ? {} : { HOME: '' };
 
 test.runIf(otherRuns)(

@@ -31,7 +31,7 @@ const service = await startHttpFake(async ({ method, path }) => {
 });
 afterAll(service.close);
 
-// Replaces values that differ between runs: seconds and the frame of the spinner.
+// Replaces values that differ between runs: seconds, the echo of Ctrl-C and the frame of the spinner.
 function still(lines: readonly string[]): string {
   return lines
     .join('\n')
@@ -64,7 +64,7 @@ test('a list on a terminal has aligned columns that fit the terminal, bold headi
 });
 
 test('a countdown ended by Ctrl-C is replaced by the error', async () => {
-  // The spinner has drawn its line.
+  // After this text, the spinner has drawn its line.
   const after = 'retrying in 42s\u001b[?2026l';
   const { outcome, shown } = await screen(`${service.origin}/limited/v1`, { steps: [{ after, send: '\u0003' }] });
   expect(outcome.code).toBe(130);

@@ -16,7 +16,7 @@ const SECRET = 'qZ7xK2mW9vB4nL8tR3yC6jH1';
 const BASE64 = Buffer.from(SECRET).toString('base64');
 const HEX = Buffer.from(SECRET).toString('hex');
 
-/** Whether a text contains the key; line breaks and spaces of a table do not hide it. */
+/** Whether a text contains the key, plain, in base64 or in hex; line breaks and spaces of a table do not hide it. */
 function leaks(text: string): boolean {
   const joined = text.replace(/\s+/g, '');
   return [SECRET, BASE64, HEX].some((form) => joined.includes(form));
@@ -47,7 +47,7 @@ const at = (baseUrl: string): Place => place({ PETSTORE_BASE_URL: baseUrl, PETST
 
 function expectNoLeak({ code, out, err }: Outcome, home: Place, result: 'messages' | 'data' = 'messages'): void {
   expect(code).not.toBe(1);
-  // Data is printed as the service sent it, so it may contain the key.
+  // Data is printed as the service sent it, so it contains the key.
   expect([leaks(out), leaks(err)], out + err).toEqual([result === 'data', false]);
   expect(leakyFiles(home.dir)).toEqual([]);
 }

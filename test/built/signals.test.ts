@@ -35,7 +35,7 @@ afterAll(fake.close);
 type Source = 'the saved profile' | 'a typed profile' | 'the environment';
 
 interface Run extends Place {
-  /** Selects the profile, if it is typed. */
+  /** The option `-p` with a leading space if the profile is typed, otherwise empty. */
   readonly option: string;
   /** The number of requests so far. */
   readonly sent: () => number;
@@ -96,7 +96,7 @@ test.concurrent.each<[Source, keyof typeof EXIT_CODES, format: string, profile: 
   ['the environment', 'SIGHUP', '', '', COUNTS],
   ['a typed profile', 'SIGTERM', ' --json', ' -p production', DOCUMENT],
 ])(
-  'with a key from %s, after %s, a create and an import%s name the unknown categories and end by the signal',
+  'with a key from %s, a create and an import that get %s report the unknown outcome and end by this signal',
   async (source, signal, format, profile, imported) => {
     const unknown = format === '' ? {} : { kind: 'interrupted', outcome: 'unknown' };
     const create = await interrupted(runFrom(source, silent), `categories create --name dog${format}`, signal);
@@ -132,13 +132,13 @@ test.concurrent('a second SIGINT ends a create without waiting for its response'
   expect([code, signal, err]).toEqual([130, 'SIGINT', expect.not.stringContaining('unknown')]);
 });
 
-/** A run in which some code runs before the program. */
+/** A run whose process runs this code before the program. */
 const preloading = (code: string): Run => ({
   ...place({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` }),
   ...{ option: '', sent: () => 0 },
 });
 
-test.concurrent('10 s after a signal, a command whose work never ends is terminated', async () => {
+test.concurrent('10 s after a signal, a command whose work never ends is ended by this signal', async () => {
   const run = preloading(`
     const set = setTimeout; globalThis.setTimeout = (work, ms) => set(work, ms === 10_000 ? 50 : 1e6);
     process.stdout.write = () => process.stderr.write('begun'); setInterval(() => undefined, 1000);`);
@@ -167,7 +167,7 @@ test.concurrent('a command that can no longer write to its terminal ends by SIGH
   expect(await ended(start(run, ['--help']))).toMatchObject({ code: 129, signal: 'SIGHUP', out: '' });
 });
 
-test.concurrent('a file size limit does not end a create', async () => {
+test.concurrent('with a file size limit of 0, a create succeeds and warns of a file that it cannot write', async () => {
   // A limit on this process would also apply to the files that the test writes.
   const args = ['categories', 'create', '--name', 'dog', '--json'];
   const run = await inScript(runFrom('the saved profile', dogsAfter(0)), 'ulimit -f 0; exec "$@"', args);
@@ -189,7 +189,7 @@ anyTest.runIf(hasPty).concurrent('Ctrl-C ends a loop in a shell script and the c
 // Not concurrent: other processes would inherit the terminal.
 anyTest.runIf(hasPty).each([
   ['a create', silent, ['categories', 'create', '--name', 'cat'], 'Contacting'],
-  ['a prompt', silent, ['auth', 'login'], 'API key for profile'],
+  ['a login at its prompt', silent, ['auth', 'login'], 'API key for profile'],
 ] as const)('%s ends by SIGHUP when its terminal is closed', async (_what, respond, args, after) => {
   const run = runFrom('the saved profile', respond);
   expect((await closeTerminal([process.execPath, BIN, ...args], run, after)).signal).toBe('SIGHUP');

@@ -1,4 +1,4 @@
-// Lazy loading: a command and an entry of the library load only the packages that they need, which keeps start-up fast.
+// Fast start-up: commands and entries of the library load only the packages that they need, and compiled code is cached.
 import {
   chmodSync,
   chownSync,
@@ -39,20 +39,20 @@ const textOf = (files: readonly string[]) => files.map((file) => readFileSync(fi
 const packagesIn = (text: string) =>
   Object.entries(MARKERS).flatMap(([name, marker]) => (text.includes(marker) ? [name] : []));
 
-test('the built program contains a marker of each package', () => {
+test('the chunks of the built program contain each package whose lazy loading is tested', () => {
   const chunks = readdirSync(join(DIST, 'chunks')).filter((name) => name.endsWith('.cjs'));
   expect(packagesIn(textOf(chunks.map((name) => join(DIST, 'chunks', name))))).toEqual(Object.keys(MARKERS));
 });
 
 test.each([
-  ['petstore.js --version', []],
-  ['petstore.js completion bash', []],
-  ['petstore.js completion bash --help', ['commander']],
-  ['petstore.js --help', ['commander']],
-  ['petstore.js categories list --json', ['commander', 'undici', 'conf']],
-  ['client.mjs', []],
-  ['sandbox.mjs', ['the sandbox']],
-])('`%s` loads only the packages %j', async (line, expected) => {
+  ['petstore.js --version', 'no package', []],
+  ['petstore.js completion bash', 'no package', []],
+  ['petstore.js completion bash --help', 'only commander', ['commander']],
+  ['petstore.js --help', 'only commander', ['commander']],
+  ['petstore.js categories list --json', 'only commander, undici and conf', ['commander', 'undici', 'conf']],
+  ['client.mjs', 'no package', []],
+  ['sandbox.mjs', 'only the sandbox', ['the sandbox']],
+])('`%s` loads %s', async (line, _what, expected) => {
   const { url } = await serving(() => ({ body: [{ id: 1, name: 'dog' }] }));
   const coverage = tempDir();
   const at = savedPlace(url);
@@ -122,7 +122,6 @@ describe.runIf(hasModes)('the cache of compiled code', () => {
     cpSync(dirname(dirname(BIN)), root, { recursive: true, verbatimSymlinks: true });
     const main = join(root, 'dist', 'main.cjs');
     const [before = '', name = ''] = /start-([\w-]{8})\.cjs/.exec(readFileSync(main, 'utf8')) ?? [];
-    // A text of the same length.
     const after = before.replace(name, 'ABCDEFGH');
     const chunks = async () => {
       const at = place({ HOME: home, NODE_OPTIONS: ENABLED });
@@ -146,7 +145,7 @@ describe.runIf(hasModes)('the cache of compiled code', () => {
     // Code of a file whose name has no hash would be used for another text of the same length.
     expect(names.filter((name) => !/-[\w-]{8}\.cjs$/.test(name))).toEqual([]);
     const service = join(cacheOf(at.dir), names.find((name) => name.startsWith('service')) ?? '');
-    // A text of the function that sets the headers of a request.
+    // A string in the function that sets the headers of a request.
     expect(readFileSync(service).includes('petstore-cli/')).toBe(true);
     const { size } = statSync(service);
     writeFileSync(service, Buffer.alloc(size));
@@ -183,13 +182,13 @@ describe.runIf(hasModes)('the cache of compiled code', () => {
     expect(await versionFrom(home)).toEqual([]);
   });
 
-  test.each(['702', '720'])('compiled code is not kept in a home directory of mode %s', async (mode) => {
+  test.each(['702', '720'])('in a home directory of mode %s, code is kept only with the sticky bit', async (mode) => {
     const home = tempDir();
     chmodSync(home, mode);
     expect(await versionFrom(home)).toEqual(['none']);
     mkdirSync(join(home, '.cache', 'petstore'), { recursive: true, mode: 0o700 });
     expect(await versionFrom(home)).toEqual([]);
-    // As in /tmp, no other user can replace the directory.
+    // With the sticky bit, as in /tmp, no other user can replace the directory.
     chmodSync(home, `1${mode}`);
     expect(await versionFrom(home)).toHaveLength(2);
   });
@@ -200,7 +199,7 @@ describe.runIf(hasModes)('the cache of compiled code', () => {
   });
 
   // Only root may change the owner of a directory.
-  test.runIf(process.getuid?.() === 0)('root keeps no compiled code in the home of another user', async () => {
+  test.runIf(process.getuid?.() === 0)('root keeps no code in the home directory of another user', async () => {
     const home = tempDir();
     chownSync(home, 54_321, 54_321);
     expect(await versionFrom(home)).toEqual(['none']);

@@ -21,7 +21,7 @@ afterAll(service.close);
 
 const inShell = (script: string, ...args: readonly string[]) => inScript(savedPlace(service.url), script, args);
 
-test('a pipe with a slow reader carries every byte', async () => {
+test('a list that is piped to a slow reader is complete', async () => {
   const child = start(bigPlace(), [...LIST, '--json']);
   const sizes: number[] = [];
   child.stdout?.on('data', (chunk: Buffer) => {
@@ -41,7 +41,7 @@ test.runIf(hasShell)('a pipe closed after the first line ends a list with exit c
   expect(run.err.replace(/^quota:.*\n/m, '')).toBe('');
 });
 
-// A program whose stdout fails with this error.
+// A place for a program whose stdout fails with this error.
 const failing = (code: string) =>
   place({
     NODE_OPTIONS: `--import=data:text/javascript,process.stdout._write=(_,e,done)=>done(Object.assign(Error(),{code:'${code}'}))`,
@@ -67,10 +67,10 @@ test.each([
   expect(await petstore(home, IMPORT)).toMatchObject({ code, err });
 });
 
-test.runIf(hasDevFull).each([[LIST], [['--help']], [['--version']]])(
-  'a full disk behind stdout causes exit code 9 with the arguments %j',
-  async (args) => {
-    const { code, err } = await inShell('"$@" >/dev/full', ...args);
+test.runIf(hasDevFull).each(['categories list', '--help', '--version'])(
+  '`petstore %s` exits with code 9 if its stdout is on a full disk',
+  async (line) => {
+    const { code, err } = await inShell('"$@" >/dev/full', ...line.split(' '));
     const message = 'cannot write the output (no space left on device)';
     expect([code, err]).toEqual([9, `error: ${message}\nhint: free some disk space\n`]);
   },
@@ -79,7 +79,7 @@ test.runIf(hasDevFull).each([[LIST], [['--help']], [['--version']]])(
 test.runIf(hasDevFull).each([
   ['a usage error', ['categories', 'lsit'], 2],
   ['a list', [...LIST, '--json', '--verbose'], 0],
-])('a full disk behind stderr does not change the exit code of %s', async (_what, args, code) => {
+])('the exit code of %s does not change if its stderr is on a full disk', async (_what, args, code) => {
   expect(await inShell('"$@" 2>/dev/full', ...args)).toMatchObject({ code });
 });
 
