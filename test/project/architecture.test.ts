@@ -31,7 +31,7 @@ settings shared-log text clock.ts errors.ts public-types.ts version.ts`
 const unitOf = (file: string): string => /^(?:cli\/)?[^/]+/.exec(file)?.[0] ?? file;
 const levelOf = (file: string): number => LAYERS.findIndex((units) => units.includes(unitOf(file)));
 
-test('every source file is in a layer and imports only lower layers, except within the lowest layers and types of the command line', () => {
+test('every source file is in a layer and imports nothing from a higher one, except types into the command line', () => {
   expect(texts.filter(([file]) => levelOf(file) < 0)).toEqual([]);
   const wrong: string[] = [];
   for (const [file, text] of texts) {
@@ -40,7 +40,7 @@ test('every source file is in a layer and imports only lower layers, except with
       const to = posix.join(posix.dirname(file), fixed ?? lazy ?? '');
       const [from, at] = [levelOf(file), levelOf(to)];
       if (from < at || unitOf(file) === unitOf(to)) continue;
-      // Units of the lowest layer, and of that of the command line, may import each other.
+      // Units of the lowest layer may import each other, and so may units of the lowest command-line layer.
       if (at === from && (from === LAYERS.length - 1 || from === levelOf('cli/hints.ts'))) continue;
       // The command line may import all types.
       if (isType && file.startsWith('cli/')) continue;
@@ -58,7 +58,7 @@ test('only clock.ts reads the time', () => {
 });
 
 // `settings/paths.ts` reads the two variables of directories, which the client library also reads.
-test('no code below the command line names a command, an option or an environment variable', () => {
+test('no code below the command line names a command, an option or a PETSTORE_ variable', () => {
   const below = texts.filter(([file]) => levelOf(file) > levelOf('client.ts') && file !== 'settings/paths.ts');
   const commandLine = /`petstore |'--?[a-z]|`--[a-z]| --[a-z-]+(?![\w.])|PETSTORE_|\['?(?:auth|categories)', '/;
   const lines = below.flatMap(([file, text]) => text.split('\n').map((line) => `${file}: ${line.trim()}`));

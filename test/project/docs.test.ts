@@ -1,4 +1,4 @@
-// The documentation: links, file names and generated parts.
+// The documentation: links, names, commands, shell blocks and generated parts.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

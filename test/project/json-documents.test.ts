@@ -32,7 +32,7 @@ async function run(command: string, more: string, stdin = '') {
   return { code, document, undocumented: fieldsOf(document).filter((name) => !documented.includes(name)) };
 }
 
-test('docs/cli.md has a row for the JSON document of each command', () => {
+test('docs/cli.md has a row for the JSON document of each command except `help`', () => {
   const commands = [...text.matchAll(/^- \*\*`petstore ([a-z ]*[a-z])/gm)].map(([, command]) => command);
   expect(commands.filter((command = '') => !rows.has(command))).toEqual(['help']);
 });

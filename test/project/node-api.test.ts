@@ -113,7 +113,7 @@ test('the examples in README.md and docs/node-api.md compile', async () => {
 test.each([
   ['README.md', 1],
   ['docs/node-api.md', 2],
-])('the programs in %s print the documented output, in order, with a new sandbox', async (document, count) => {
+])('run in order with a new sandbox, the programs in %s print the documented output', async (document, count) => {
   await using sandbox = await startSandbox();
   const programs = examples.filter((one) => one.document === document && !one.file.endsWith('.test.ts'));
   expect(programs.length).toBeGreaterThanOrEqual(count);
@@ -232,7 +232,7 @@ test('the Vitest example of docs/node-api.md passes and leaves no file in the pr
   expect([readdirSync(project), readdirSync(home)]).toEqual([['node_modules', 'sandbox.test.ts'], []]);
 });
 
-test('the package exports only the types that docs/node-api.md lists, PetstoreError and two functions', () => {
+test('the package exports exactly the types that docs/node-api.md lists, `PetstoreError` and two functions', () => {
   const types = join(BIN, '../../dist/types');
   const files = readdirSync(types, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.d.ts'));
   const exported = files.flatMap((file) =>

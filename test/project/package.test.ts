@@ -28,7 +28,7 @@ beforeAll(async () => {
   await exec('npm', ['install', '--global', ...options, source]);
 });
 
-test('the package is smaller than 2 MB, has no dependencies, and contains only documents and the build', () => {
+test('the unpacked package is smaller than 2 MB, has no dependencies, and contains only documents, package.json, bin and dist', () => {
   const contents = readdirSync(installed, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const packed = contents.map(({ parentPath, name }) => join(parentPath, name));
   const kinds = packed.map((file) =>
@@ -91,7 +91,7 @@ test('the SBOM lists the name and version of each bundled package', async () => 
   expect(components.map(({ purl }: { purl: string }) => purl).sort()).toEqual(bundled.sort());
 });
 
-test('petstore creates and lists categories from a read-only global installation', async () => {
+test('petstore creates and lists a category if its global installation is read-only', async () => {
   for (const entry of readdirSync(installed, { recursive: true, encoding: 'utf8' }))
     chmodSync(join(installed, entry), 0o555);
   const categories = async (...args: readonly string[]): Promise<string> =>

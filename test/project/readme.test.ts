@@ -1,4 +1,4 @@
-// Runs the transcripts of the README in order and compares their output.
+// The commands of README.md, run in order: their output, and the login.
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';

@@ -22,7 +22,7 @@ test('every action in the workflows is pinned to a commit and names its version'
   expect(uses.filter((line) => !/^uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line))).toEqual([]);
 });
 
-test('every checkout in the workflows sets persist-credentials to false', () => {
+test('every checkout in the workflows sets `persist-credentials` to false', () => {
   const steps = files.flatMap(([, text]) => text.match(/uses: actions\/checkout@.*\n.*\n.*/g) ?? []);
   expect(steps.length).toBeGreaterThan(2);
   expect(steps.filter((step) => !step.endsWith('persist-credentials: false'))).toEqual([]);
