@@ -99,7 +99,7 @@ test.each([
   ],
   ['to the last attempt', 1, 0, 'still rate limited (429) after the last attempt', 'try again in 1s'],
 ])(
-  "after a 429 %s, the error has the service's message and the retry time, and another process does not send earlier",
+  "after a 429 %s, the error has the service's message and the retry time, before which another process does not send",
   async (_what, seconds, maxRetries, problem, hint) => {
     const body = '{"code":"too_many","message":"slow\\u001b down","status":429}';
     const steps = [{ status: 429, headers: { 'retry-after': String(seconds) }, body }];
@@ -166,11 +166,11 @@ const RETRIED = 'five times, with growing pauses';
 test.each([
   ['a read whose connection is reset', RETRIED, LIST, { fails: RESET }, 5, { kind: 'network' }],
   ['a read whose response is cut off', RETRIED, LIST, { status: 200, fails: RESET }, 5, { kind: 'network' }],
-  ['a create without a connection', RETRIED, CREATE, { fails: REFUSED }, 5, { kind: 'network', processed: 'no' }],
+  ['a create that cannot connect', RETRIED, CREATE, { fails: REFUSED }, 5, { kind: 'network', processed: 'no' }],
   ['a create whose connection is reset', 'once', CREATE, { fails: RESET }, 1, { ...LOST, hint: CHECK_FIRST }],
   ['a create that times out', 'once', CREATE, { fails: TIMEOUT }, 1, { ...LOST, processed: 'late' }],
   ['a create whose response is cut off', 'once', CREATE, { status: 201, fails: RESET }, 1, LOST],
-])('%s is sent %s', async (_what, _times, request, step, sent, error) => {
+])('%s is attempted %s', async (_what, _times, request, step, sent, error) => {
   const { sender, sentAt, gaps, waits, ledger } = scripted([step]);
   await expect(sender.send(request)).rejects.toMatchObject(error);
   expect([sentAt.length, ledger.quota().inFlight]).toEqual([sent, 0]);

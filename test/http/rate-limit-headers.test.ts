@@ -121,7 +121,7 @@ test.each<[string, number, Given, Expected]>([
   ['a Date an hour behind the local clock', 200, { date: at('11:00:00'), reset: T(-3570) }, [...RESET_ONLY, 30]],
   ['an Age of 500', 200, { reset: T(30), date: at('11:51:40'), age: '500' }, [...RESET_ONLY, 29.75]],
   ['an Age of 0', 200, { reset: T(30), date: at('11:51:40'), age: '0' }, [...RESET_ONLY, 530]],
-])('a response with %s and the status %i is parsed as documented', (_title, status, given, expected) => {
+])('with %s, a %i is parsed as documented', (_title, status, given, expected) => {
   const { waitMs, waitFrom, limit, remaining, resetInMs } = read(status, given);
   const [wait, from, expectedLimit, expectedRemaining, expectedReset] = expected;
   expect([seconds(waitMs), waitFrom]).toEqual([wait, from]);

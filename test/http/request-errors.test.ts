@@ -58,22 +58,25 @@ test.each<[TransportErrorReason, when: string, kind: string, hint: string, head?
   ['reset', BEFORE, 'network', LATER],
   ['reset', AFTER, 'network', LATER, response(200)],
   ['protocol', BEFORE, 'service', 'check the base URL'],
-])('the failure "%s" %s of a read is an error of kind %s with the hint "%s"', (reason, _when, kind, hint, head) => {
-  const failure = new TransportError(reason, true, 'it\u001b failed', { head });
-  const error = attemptError(read, failure, new AbortController().signal);
-  expect(error).toMatchObject({ kind, message: 'it␛ failed', hint, cause: failure });
-});
+])(
+  'a read that fails with "%s" %s causes an error of kind %s with the hint "%s"',
+  (reason, _when, kind, hint, head) => {
+    const failure = new TransportError(reason, true, 'it\u001b failed', { head });
+    const error = attemptError(read, failure, new AbortController().signal);
+    expect(error).toMatchObject({ kind, message: 'it␛ failed', hint, cause: failure });
+  },
+);
 
 test.each<[TransportErrorReason, string]>([
   ['proxy-auth', 'auth'],
   ['proxy-refused', 'network'],
   ['proxy', 'network'],
-])('the failure "%s" of a read is an error of kind %s with the hint of the failure', (reason, kind) => {
+])('a read that fails with "%s" causes an error of kind %s with the hint of the failure', (reason, kind) => {
   const failure = new TransportError(reason, false, 'it failed', { hint: 'ask' });
   expect(attemptError(read, failure, new AbortController().signal)).toMatchObject({ kind, hint: 'ask' });
 });
 
-test('the failure "too-large" of a read is an error of kind service without a hint', () => {
+test('a read that fails with "too-large" causes an error of kind service without a hint', () => {
   const failure = new TransportError('too-large', true, 'it failed', { head: response(200) });
   const error = attemptError(read, failure, new AbortController().signal);
   expect(error).toMatchObject({ kind: 'service', message: 'it failed', hint: undefined, cause: failure });

@@ -158,17 +158,17 @@ test('only the first 1 to 2 MiB of an error body are read', async () => {
 });
 
 test.each([
-  ['stalls', '400 Bad', 'complete'],
-  ['is lost', '400 Bad', 'complete'],
-  ['stalls', '201 Created', 'timeout'],
-  ['is lost', '302 Found', 'reset'],
-])('if the body of a response %s, the status "%s" leads to the result "%s"', async (what, line, reason) => {
+  ['a 400 whose body stalls counts as complete', 'stalled', '400 Bad', 'complete'],
+  ['a 400 whose body is lost counts as complete', 'lost', '400 Bad', 'complete'],
+  ['a 201 whose body stalls times out', 'stalled', '201 Created', 'timeout'],
+  ['a 302 whose body is lost is a connection reset', 'lost', '302 Found', 'reset'],
+])('%s', async (_title, what, line, reason) => {
   const { url } = await serve((socket) => {
     socket.write(`${head(`${line}\r\nContent-Length: 99`)}{`);
-    if (what === 'is lost') socket.destroySoon();
+    if (what === 'lost') socket.destroySoon();
   });
   const status = Number.parseInt(line, 10);
-  const result = await send(url, POST, what === 'stalls' ? timeoutAfterHead() : {}).catch((error: unknown) => error);
+  const result = await send(url, POST, what === 'stalled' ? timeoutAfterHead() : {}).catch((error: unknown) => error);
   expect(result).toMatchObject(reason === 'complete' ? { status } : { reason, head: { status } });
 });
 

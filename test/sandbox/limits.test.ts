@@ -44,7 +44,7 @@ test.each<[title: string, options: Partial<ServerOptions>, ...steps: Step[]]>([
     ['12:00:10', 2, '200: 1 of 3 until 00:00:00'],
   ],
   [
-    'a ban for a minute, even beyond the window, from the fifth request within one wait',
+    'a ban for a minute from the fifth request within one wait',
     { limits: ['2/1m'] },
     ['12:00:50', 2, '200: 0 of 2 until 12:01:00'],
     ['12:00:50', 5, 'rate_limited: 0 of 2 until 12:01:00, retry after 10'],
@@ -91,7 +91,7 @@ test.each<[title: string, options: Partial<ServerOptions>, ...steps: Step[]]>([
     { plan: 'enterprise' },
     ['12:00:10', 70, '200: 2147483647 of 2147483647 until 12:01:10'],
   ],
-])('the responses of the sandbox show %s, and no other key is affected', async (_title, options, ...steps) => {
+])('responses of the sandbox to one key show %s, and another key is not limited', async (_title, options, ...steps) => {
   const clock = new FakeClock();
   const { list } = await startTestSandbox({ clock, ...options });
   for (const [time, requests, last] of steps) {
