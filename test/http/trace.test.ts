@@ -1,4 +1,4 @@
-// The output of `--verbose`: requests, responses and the bodies of error responses, without secrets.
+// The output of `--verbose`: requests and responses, without secrets in URLs and headers.
 import { expect, test } from 'vitest';
 import { withTracing } from '../../src/http/trace.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/types.ts';

@@ -19,7 +19,7 @@ test('the sandbox plans have the documented limits', () => {
   expect([...PLANS.values()].map(String)).toEqual(['60/1m,1000/1d', '300/1m,10000/1d', '1000/1m,100000/1d', '']);
 });
 
-/** At this time, this many requests are sent, and `last` is the response to the last request. */
+/** At this time, this many requests are sent, and `last` summarizes the response to the last one. */
 type Step = readonly [time: string, requests: number, last: string];
 
 test.each<[title: string, options: Partial<ServerOptions>, ...steps: Step[]]>([

@@ -18,7 +18,7 @@ function expectError(response: SandboxResponse, status: number, code: string, me
   expect(response.headers['content-type']).toBe('application/json');
 }
 
-test('a created category has an id and is listed with its exact text, and the data does not contain the key', async () => {
+test('a created category has an id and is listed with its exact text, and the data file does not contain the key', async () => {
   const data = join(tempDir(), 'data');
   const { create, list } = await startTestSandbox({ data });
   const { status, json: dog } = await create({ name: 'dog', description: 'Canis familiaris' });
@@ -126,7 +126,7 @@ test('a request with a foreign or missing Host, or with any Origin, is rejected'
   expect((await list({ headers: { host: `LocalHost:${port}` } })).json).toEqual([]);
 });
 
-test('ten creates and ten lists in one write are processed and answered in order', async () => {
+test('ten creates and ten lists in one write get their responses in order', async () => {
   const { port } = await startTestSandbox();
   const exchanges = Array.from({ length: 10 }, (_, index) => {
     const body = `{"name":"dog ${index}"}`;
