@@ -24,7 +24,7 @@ export const hasCaseSensitiveNames = !existsSync(import.meta.filename.toUpperCas
 /** Mount namespaces, in which a process can fill a small file system. */
 export const hasMounts = posix && spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
 
-/** `test` for tests that start a program: skipped if it is not installed. */
+/** A `test` whose tests are skipped if a program is not installed. */
 export function needs(
   program: ProgramTag,
 ): Pick<TestAPI, 'each'> & ((title: string, run: () => Promise<void>) => void) {

@@ -1,9 +1,9 @@
-// Clients of the library.
+// Opens library clients for tests, and captures their errors.
 import { expect, onTestFinished } from 'vitest';
 import type { Client, ClientOptions } from '../../src/client.ts';
 import { createClient, PetstoreError } from '../../src/client.ts';
 
-/** Opens a client until the end of the test. */
+/** Opens a client that is closed at the end of the test. */
 export function openClient(options: ClientOptions): Client {
   const client = createClient(options);
   onTestFinished(client.close);

@@ -13,7 +13,7 @@ const START = Date.parse('2026-11-21T12:00:10Z');
 export class FakeClock implements Clock {
   /** The durations of all sleeps, in milliseconds. */
   readonly slept: number[] = [];
-  /** The wall clock. Setting it wakes no sleeper, like a real clock change. */
+  /** The wall clock, in epoch milliseconds. Setting it wakes no sleeper, like a real clock change. */
   at: number;
   protected alarms: Alarm[] = [];
   #elapsed = 0;

@@ -14,10 +14,10 @@ declare module 'vitest' {
 }
 
 export function setup(project: TestProject): () => void {
-  // Windows has none of these programs.
+  // CI on Windows does not install these programs.
   if (process.env['CI'] && process.platform !== 'win32' && MISSING.length > 0)
     throw new Error(`in CI, tests need ${missingPrograms()}`);
-  // The temporary directory is a symbolic link on macOS and a short name (RUNNER~1) on Windows.
+  // The path of the temporary directory has a symbolic link on macOS and a short name (RUNNER~1) on Windows.
   const root = realpathSync.native(mkdtempSync(join(tmpdir(), 'petstore-run-')));
   // Some tests run the program as another user.
   chmodSync(root, 0o755);

@@ -58,7 +58,7 @@ export async function startHttpFake(
   return { ...tcp, origin, url: `${origin}/v1`, requests };
 }
 
-/** The rate-limit headers of a window that resets in 30 s. */
+/** The rate-limit headers of a window of 60 requests that resets within 30 s. */
 export function quotaHeaders(remaining = 57): Record<string, string> {
   const reset = String(Math.floor(Date.now() / 1000) + 30);
   return { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': String(remaining), 'x-ratelimit-reset': reset };

@@ -1,4 +1,4 @@
-// The rate limiter of tests and benchmarks: fixed, anchored and sliding windows and a token bucket, with time as an argument.
+// The rate limiter of tests and benchmarks: fixed, anchored and sliding windows, and a token bucket. Time is an argument.
 
 /** The algorithm of a limit, and the headers that report it. */
 export interface LimiterOptions {
@@ -7,7 +7,7 @@ export interface LimiterOptions {
   readonly windowMs: number;
   /** The capacity of a bucket; `limit` unless given. */
   readonly burst?: number;
-  /** The X-RateLimit headers report this limit (default) or nothing. */
+  /** Whether responses have X-RateLimit headers (default). */
   readonly describes?: 'limit' | 'nothing';
   /** A second limit, which applies until `endsAt`. */
   readonly daily?: { readonly limit: number; readonly endsAt: number };
@@ -22,7 +22,7 @@ export interface LimiterOptions {
 /** The result of one request. */
 export interface Verdict {
   readonly allowed: boolean;
-  /** Milliseconds since an earlier 429 whose wait has not ended. */
+  /** Milliseconds since the 429 that began the current wait; undefined outside of a wait. */
   readonly insideWait: number | undefined;
   readonly headers: Record<string, string>;
 }
@@ -50,7 +50,7 @@ export class Limiter {
     this.#tokens = options.burst ?? options.limit;
   }
 
-  /** Counts a request that arrives at `now`. */
+  /** Decides on a request that arrives at `now`, and counts it if it is allowed. */
   take(now: number): Verdict {
     const insideWait = now < this.#waitUntil ? now - this.#waitStatedAt : undefined;
     this.#advance(now);
@@ -133,7 +133,7 @@ export class Limiter {
     return { date: new Date(now).toUTCString(), ...Object.fromEntries(headers) };
   }
 
-  // Adds Retry-After to the headers and returns the end of the stated wait.
+  // Adds Retry-After, unless the options omit it, and returns the end of the wait that the headers state.
   #stateWait(headers: Record<string, string>, until: number, now: number): number {
     const { describes, retryAfter } = this.#options;
     if (retryAfter === 'none') return describes ? now : until;

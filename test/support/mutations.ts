@@ -7,7 +7,7 @@ const TOKENS = [
   ...['\n', '\r', '\t', '\0', '\u001b[2J', '\u009b', '\u202e', '\ufeff', ''],
 ].map((token) => Buffer.from(token));
 
-/** A change: position (modulo the length), length and replacement. */
+/** A change at a position (modulo the length): the number of bytes to remove, and bytes to insert `times` times. */
 const change = fc.record({
   at: fc.nat(0xffff),
   cut: fc.oneof({ weight: 4, arbitrary: fc.nat(8) }, { weight: 1, arbitrary: fc.nat(400) }),

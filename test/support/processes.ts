@@ -6,7 +6,7 @@ import { constants, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { tempDir } from './temp-dir.ts';
 
-/** The environment of every process: PATH and the variables of `faketime`. */
+/** The inherited environment of every process: PATH and the variables of `faketime`. */
 export const BASE_ENV: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(process.env).flatMap(([name, value = '']) =>
     /^(?:PATH|LD_PRELOAD|\w*FAKETIME\w*)$/.test(name) ? [[name, value]] : [],
@@ -28,7 +28,7 @@ export interface Outcome {
   readonly err: string;
 }
 
-/** Creates a place with new directories for config, state and home. */
+/** Creates a place: a new home directory, in which commands create the config and state directories. */
 export function place(env: Record<string, string> = {}): Place {
   const dir = tempDir();
   const directories = { PETSTORE_CONFIG_DIR: join(dir, 'config'), PETSTORE_STATE_DIR: join(dir, 'state') };

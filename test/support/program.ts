@@ -15,7 +15,7 @@ export const BIN = inject('bin');
 /** The key of saved profiles. */
 export const KEY = 'sk_secret_0123456789abcdef';
 
-/** Creates a place whose active profile, `production`, is saved with this URL and `KEY`, or a command that prints a key. */
+/** Creates a place whose active profile, `production`, has this URL, and `KEY` or a command that prints a key. */
 export function savedPlace(url: string, env: Record<string, string> = {}, keyCommand?: string): Place {
   const at = place(env);
   const secret = keyCommand === undefined ? { key: KEY } : { keyCommand };
@@ -23,10 +23,10 @@ export function savedPlace(url: string, env: Record<string, string> = {}, keyCom
   return at;
 }
 
-/** Starts the program; `bin` is another copy of it. */
+/** Starts the program; `bin` may be another copy of it. */
 export const start = (at: Place, args: readonly string[], bin = BIN): ChildProcess => startProgram(bin, at, args);
 
-/** Runs the program to its end; `bin` is another copy of it. */
+/** Runs the program to its end; `bin` may be another copy of it. */
 export const petstore = (at: Place, args: readonly string[], stdin: string | Uint8Array = '', bin = BIN) =>
   runProgram(bin, at, args, stdin);
 

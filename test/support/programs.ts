@@ -1,5 +1,5 @@
-// Programs that tests start, apart from Node.js. A test names one as its tag. If the program is not installed, the test is
-// skipped, or the run fails if CI is set.
+// Programs that some tests need and a machine may lack. A test names one as its tag. If the program is not installed, the
+// test is skipped; if CI is set, the run fails instead, except on Windows.
 import { spawnSync } from 'node:child_process';
 
 /** Names under which the program of each tag may be installed, and its packages for apt-get and Homebrew. */
@@ -20,7 +20,7 @@ export function installed(tag: ProgramTag): string[] {
   return PROGRAMS[tag].names.filter((name) => !spawnSync(name, ['--version'], { env: PROGRAM_ENV }).error);
 }
 
-/** The tags of vitest.config.ts. */
+/** The tags for Vitest, which skips the tests of a program that is not installed. */
 export const PROGRAM_TAGS = (Object.keys(PROGRAMS) as ProgramTag[]).map((name) => {
   return { name, skip: installed(name).length === 0 };
 });

@@ -1,9 +1,9 @@
-// Raw bytes: a TCP server, and responses for its sockets or those of an HTTP fake.
+// A TCP server for raw bytes, and raw responses for its sockets or those of an HTTP fake.
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
 
-/** Starts a server on a free port of 127.0.0.1; `close` closes its connections. */
+/** Starts a server on a free port of 127.0.0.1; `connections` counts all so far, and `close` closes them, too. */
 export async function startTcpServer(onConnection: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

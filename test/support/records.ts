@@ -26,7 +26,7 @@ const bare = (more: Partial<RateLimitReading>): RateLimitReading => ({
 export const refused = (more: Partial<RateLimitReading> = {}): RateLimitReading =>
   bare({ status: 429, refused: true, waitMs: 5000, waitFrom: 'retry_after', ...more });
 
-/** Reduces a ticket and returns whether it is granted. */
+/** Reduces a request for a ticket, and returns whether it is granted. */
 export function ticket(state: KeyState, at: number, id: string): boolean {
   reduce(state, { kind: 'ticket', id, leaseMs: LEASE }, at);
   return ticketOf(state, id) !== undefined;
@@ -44,7 +44,7 @@ export function respond(state: KeyState, at: number, id: string, reading: RateLi
  *   refusal without headers that states a wait of 5 s; `name=value` changes a fact (see `factOf`).
  * - `lost a` and `unsent a` close the ticket a; `forget` clears the ledger.
  * - `is probe`, `is plain`, `is pending`, `is blocked 5000` and `is window 5000` check the admission; `grants 5` checks
- *   that five requests are granted; `allows a` and `withdraws a` check whether the ticket a is still granted;
+ *   that exactly five requests are granted; `allows a` and `withdraws a` check whether the ticket a is still granted;
  *   `has block.refusals=1` checks a fact of the state (`none`: it is absent).
  */
 export function play(history: string, state = initialState()): KeyState {
@@ -98,7 +98,7 @@ function admission([what, until]: readonly string[]): object {
   return what === 'blocked' ? { ...wait, status: 429 } : wait;
 }
 
-/** Grants as many requests at `at` as the policy allows. */
+/** Takes tickets at `at` until one is not granted, and returns how many were. */
 export function grants(state: KeyState, at: number): number {
   for (let id = 0; ; id++) if (!ticket(state, at, `n${at - START}-${id}`)) return id;
 }

@@ -1,4 +1,4 @@
-// A Valkey or Redis server for a test, which can be killed, suspended and restarted.
+// Starts a Valkey or Redis server, which can be killed, suspended and restarted.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -66,7 +66,7 @@ export class RedisServer {
     }
   }
 
-  /** Ends the server as a power failure would. */
+  /** Ends the server without a shutdown, as a crash would. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;

@@ -12,7 +12,7 @@ import type { LimiterOptions, Verdict } from './limiter.ts';
 import { Limiter } from './limiter.ts';
 import { tempDir } from './temp-dir.ts';
 
-/** The simulated service: the limiter that the options describe, unless one is given. */
+/** A simulated service; by default the limiter that the options describe. */
 export interface Service {
   take(now: number): Verdict;
 }
@@ -36,13 +36,13 @@ export interface Simulation extends LimiterOptions {
   readonly failsAt?: (request: number, last: Verdict | undefined) => boolean;
 }
 
-/** Runs the processes; `makespan` is the virtual time from the first request to the last response, in milliseconds. */
+/** Runs the processes; `makespan` is the virtual time from their start to the last success, in milliseconds. */
 export async function simulate(options: Simulation) {
   const dir = tempDir();
   const draw = seededRandom(options.seed ?? 1);
   const clock = new FakeClock(options.startsAt, draw);
   const service: Service = options.service ?? new Limiter(options);
-  // `insideLate`: the requests inside a wait that were not in flight when the wait was stated.
+  // `insideLate`: the requests inside a wait that were sent after its 429 had been received.
   const counts = { sent: 0, refused: 0, insideWait: 0, insideLate: 0, answered: 0 };
   const failures: unknown[] = [];
   const [fastest, slowest] = options.latencyMs ?? [10, 10];

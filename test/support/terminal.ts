@@ -35,7 +35,7 @@ export interface TerminalOptions {
 export interface TerminalOutcome extends Outcome {
   /** All output on the terminal. */
   readonly screen: string;
-  /** True if line mode, echo and signals of the terminal are on, as before. */
+  /** True if line mode, echo and signals of the terminal are on, as before the command. */
   readonly cooked: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface TerminalOutcome extends Outcome {
 const REACTION_MS = 20;
 // Written to the terminal after the command has ended, to mark the end of its output.
 const END = '\u0000the end\u0000';
-// node-pty's end of the terminal is inherited; a terminal that a process keeps open for itself cannot be closed.
+// Closes the inherited end of node-pty, with which the command would keep its terminal open after a test has closed it.
 const CLOSE_INHERITED = 'for fd in $(ls /dev/fd); do if [ "$fd" -gt 2 ]; then eval "exec $fd>&-"; fi; done; ';
 // The first terminal that a session leader opens becomes its controlling terminal.
 const ON_TERMINAL = `${CLOSE_INHERITED}exec "$@" <"$0" >"$0" 2>"$0"`;
@@ -81,7 +81,7 @@ export async function runInTerminal(
   return { ...outcome, screen, cooked: ['icanon', 'echo', 'isig'].every((mode) => modes.includes(mode)) };
 }
 
-/** Closes the terminal after a text has appeared. */
+/** Runs a command, and closes its terminal after a text has appeared. */
 export async function closeTerminal(command: readonly string[], at: Place, after: string): Promise<Outcome> {
   const { child, master, slave, endOf } = startInTerminal(command, at);
   await endOf(after);
@@ -129,6 +129,7 @@ const KNOWN = /\u001b\[(?:[\d;]*m|\?(?:25|2004|2026)[hl]|\d*[ABCDGKJ])|[\r\n\b]/
  * The screen of a terminal emulator (xterm) after some output.
  * @param columns width in cells
  * @returns the lines, including those that scrolled out, without trailing blanks
+ * @throws Error if the output contains a control sequence that petstore does not write
  */
 export async function picture(output: string, columns: number, rows: number): Promise<string[]> {
   const unknown = /[\u0000-\u001f].{0,8}/.exec(output.replace(KNOWN, ''));

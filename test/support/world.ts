@@ -15,7 +15,7 @@ export interface WorldOptions {
   readonly env?: Record<string, string>;
   readonly clock?: Clock;
   readonly stdin?: string | Uint8Array;
-  /** Width of the terminal; without it, the outputs are pipes. */
+  /** Width of the terminal in cells; without it, the outputs are pipes. */
   readonly columns?: number;
   readonly signal?: AbortSignal;
   /** By default `process.platform`. */
@@ -102,7 +102,7 @@ export async function inProcess(
   return { code, out: context.stdout.text(), err: context.stderr.text() };
 }
 
-/** Starts a service until the end of the test, with the environment of commands that use it. */
+/** Starts a service that is closed at the end of the test; `env` is the environment of commands that use it. */
 export async function serving(respond: (request: ReceivedRequest) => FakeResponse | Promise<FakeResponse>) {
   const service = await startHttpFake(respond);
   onTestFinished(service.close);
