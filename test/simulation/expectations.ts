@@ -1,4 +1,4 @@
-// The number of categories that each name may have, from the users' actions and petstore's reports.
+// The number of categories that each name may have, which depends on the users' actions and petstore's reports.
 import type { Service } from './service.ts';
 
 export class Expectations {
@@ -23,7 +23,7 @@ export class Expectations {
     this.#creates.set(name, 1 + (this.#creates.get(name) ?? 0));
   }
 
-  /** Allows any number of categories with these names: the program reported an unknown outcome, or the lock was lost. */
+  /** Allows any number of categories with these names: the outcome of a create is unknown, or the lock was lost. */
   excuse(names: Iterable<string>): void {
     for (const name of names) this.#excused.add(name);
   }
@@ -38,7 +38,7 @@ export class Expectations {
       .map(([name, count]) => `"${name}" exists ${count} times`);
   }
 
-  /** Whether no category with this name is missing. */
+  /** Whether no category with this name is missing; false for an excused name. */
   isComplete(name: string): boolean {
     return this.#service.stored.filter((one) => one.name === name).length >= this.#allowed(name);
   }

@@ -9,31 +9,31 @@ const DELAYED = 'slow slow-response';
 const ENDS = 'kill kill-writing interrupt kill';
 const FEW = [1, 9] as const;
 
-/** The faults of requests; the others of the table are faults of a process, a state server or a clock. */
+/** The faults of requests; the others of the table are faults of a process, the state server or a clock. */
 const OF_REQUESTS = new Set(`${FAILURES} ${REFUSALS} ${UNKNOWN_OUTCOMES} created-twice`.split(' '));
 
-/** The cause of a fault. A world draws only some causes, so that its other checks stay exact and faults coincide. */
+/** The cause of a fault. A world draws only some causes, which coincide more often and leave its other checks exact. */
 export type Cause = 'service' | 'process' | 'server' | 'clock';
 
 /**
- * The request or process that a fault waits for. `owed`: the service may still process a create after its response; `lost`: a
- * create has ended without a response; `refused`: a stated wait has begun; `connecting`: a request is allowed, and not sent yet;
- * `contended`: a create is allowed, and another import waits for the lock; `asleep`: another process is suspended.
+ * The request or process that a fault waits for. `owed`: a create will be processed after its response; `lost`: a create has
+ * ended without a response; `refused`: a stated wait has more than 6 s left; `connecting`: a request is allowed, and not sent
+ * yet; `contended`: the same for an import that has sent creates, while another runs; `asleep`: another process is suspended.
  */
 type Moment = 'create' | 'list' | 'owed' | 'lost' | 'refused' | 'connecting' | 'contended' | 'asleep' | 'any';
 
 /** One of the kinds at one of the moments; `amount` is the number of requests, or milliseconds, or their minimum and maximum. */
 type Draw = readonly [kinds: string, moments: string, amount?: number | readonly [number, number]];
 
-/** Faults that are injected together, so that one strikes while the effect of another is uncertain. */
+/** Each row: faults that are drawn together, so that one strikes while the effect of another is uncertain. */
 const TABLE: readonly (readonly [cause: Cause, weight: number, ...draws: Draw[]])[] = [
   ['service', 4, [`${FAILURES} ${REFUSALS}`, 'create list any', FEW]],
   ['service', 4, [UNKNOWN_OUTCOMES, 'create', FEW]],
-  // A refusal while other requests are in flight, whose responses arrive later.
+  // A refusal while other requests are in flight; their responses arrive later.
   ['service', 4, [DELAYED, 'create', 3], [REFUSALS, 'create', 2], [DELAYED, 'create', 3]],
   // A late refusal that extends a wait while a probe is in flight.
   ['service', 4, ['slow-refusal', 'create', 2], ['refuse', 'create', 1], [DELAYED, 'create', 2]],
-  // More faults than the attempts of any run.
+  // More faults than a request has attempts.
   ['service', 3, [`${FAILURES} refuse refuse`, 'create create list any', [8, 48]]],
   ['process', 2, [ENDS, 'create create list any']],
   ['process', 4, [UNKNOWN_OUTCOMES, 'create', FEW], [ENDS, 'create list any']],
@@ -43,7 +43,7 @@ const TABLE: readonly (readonly [cause: Cause, weight: number, ...draws: Draw[]]
   ['process', 6, ['suspend', 'create connecting contended', [65_000, 165_000]]],
   // A refusal that the suspended process must know about before it sends its request.
   ['process', 10, ['suspend', 'connecting', [2000, 4900]], ['refuse', 'asleep', 3]],
-  // A process that dies after the seal of a log, while others have it open.
+  // A process that dies while it rotates a log that others have open.
   ['process', 4, ['kill-rotating', 'create list any'], ['kill-rotating kill-writing', 'create any']],
   // Records that the server loses while older ones stay.
   ['server', 8, [DELAYED, 'create', 3], ['refuse', 'create', 2], ['server-rollback', 'refused', [500, 5000]]],
@@ -90,7 +90,7 @@ interface Hooks {
   readonly stateServer: StateServer;
   readonly running: () => readonly SimulatedProcess[];
   readonly kill: (process: SimulatedProcess) => void;
-  /** Called after the locks on the server were lost. */
+  /** Called after the server has lost locks. */
   readonly onServerLoss: () => void;
 }
 
@@ -110,7 +110,7 @@ export class Faults {
     this.#others = faults.filter((fault) => !isRequest(fault));
   }
 
-  /** @returns the fault of a request that is about to be sent */
+  /** @returns the kind of fault of a request that is about to be sent */
   onRequest(process: SimulatedProcess, kind: 'create' | 'list'): string | undefined {
     this.#sent++;
     const sleeps = this.#hooks.running().some((one) => one !== process && this.#isAsleep(one));
@@ -135,7 +135,7 @@ export class Faults {
     const before = this.#others.length;
     this.#others = this.#others.filter((fault) => {
       if (this.#sent < fault.at) return true;
-      // A suspended run that has lost the lock without a record would take it back.
+      // A suspended run would later take back a lock that the server has lost, since no record shows the loss.
       if (isLoss(fault.kind) && running().some((one) => this.#isAsleep(one))) return true;
       const victims = running()
         .filter((one) => !this.#isAsleep(one))

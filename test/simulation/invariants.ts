@@ -31,7 +31,7 @@ interface Probe {
   readonly sentAt: number;
 }
 
-/** The refusals in a row that a process received (one for requests in flight together), and the time of the last. */
+/** The number of refusals in a row that a process received (one for concurrent requests), and the time of the last. */
 interface Row {
   refusals: number;
   lastAt: number;
@@ -75,10 +75,13 @@ export class Invariants {
   readonly #waits: StatedWait[] = [];
   /** The last refusal, and the requests in flight that were sent by processes that knew about it. */
   #refusal: (StatedWait & { readonly probes: Map<number, Probe> }) | undefined;
-  /** The refusals that all processes have received in a row and in total, and the times of the last refusal and success. */
+  /** The number of refusals in a row, whichever process received them. */
   #row = 0;
+  /** The number of refusals in total. */
   #refusals = 0;
+  /** The time of the last refusal; -1 before. */
   #refusedAt = -1;
+  /** The time of the last success; -1 before. */
   #passedAt = -1;
   /** The end of all stated waits and exhausted windows. */
   #dueAt = 0;
@@ -103,7 +106,7 @@ export class Invariants {
     const { status, waitUntil, headers } = response;
     const resetAt = Number(headers['x-ratelimit-reset'] ?? 0) * 1000 - EPOCH - service.manners.skewMs;
     const statedMs = (waitUntil ?? now) - now;
-    // A response that took a long time states its wait later.
+    // A slow response delays the end of the wait that it states.
     this.#statedUntil = Math.max(this.#statedUntil, Math.max(now + 1.1 * statedMs, resetAt) + now - sentOn);
     if (status === 503 || status === 429) this.#refusals++;
     if (process.dead) return;
@@ -147,7 +150,7 @@ export class Invariants {
     this.#checkIdle(process, SLACK_MS + (name === undefined ? slowestMs : 0));
   }
 
-  // Checks that an import sends no create after another one has sent its first.
+  // Checks that an import sends no more creates once another import has sent one.
   #checkLock(process: SimulatedProcess): void {
     const { scheduler, stateServer } = this.#options;
     this.#creates = this.#creates.filter(({ at }) => at > stateServer.lostAt + LOCK_NEWS_MS);
@@ -169,7 +172,7 @@ export class Invariants {
     const row = this.#rows.get(process) ?? { refusals: 0, lastAt: -1 };
     const lastRefusedAt = this.#refusedAt;
     this.#rows.set(process, row);
-    // A 503 to a create is a refusal too.
+    // Only a 503 to a create is a refusal. One to a list counts here, too, since `#row` bounds a wait from above.
     if (status === 503 || status === 429) {
       this.#row++;
       this.#refusedAt = now;
@@ -188,7 +191,7 @@ export class Invariants {
     // had expired adds nothing to a row.
     const isPartial = (shared && stateServer.troubled) || process.machine.setAt >= 0 || process.suspendedUntil > 0;
     if (isTogether || isPartial) return 1000;
-    // At most four times as long as a stated wait.
+    // The backoff is at most four times as long as a stated wait.
     const mostMs = statedMs === undefined ? MINUTE_MS : Math.max(1000, 4 * statedMs);
     return Math.min(mostMs, backoffOf(row.refusals));
   }

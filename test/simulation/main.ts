@@ -24,7 +24,7 @@ export async function runWorlds(seeds: readonly number[]) {
   return { ...sums, seconds: (performance.now() - startedAt) / 1000, found, injected };
 }
 
-/** A defect of the service that every world must show, to check the invariants. */
+/** A defect of the service, to check that the invariants detect it. */
 export const CREATED_TWICE: Fault = { kind: 'created-twice', at: 0, moment: 'create', amount: 1000 };
 
 /** Runs one world with further faults, then without each fault that a violation of the same kind does not need. */

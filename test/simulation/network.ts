@@ -20,7 +20,7 @@ interface NetworkOptions {
 
 /** Faults of the network; all others are faults of the service. */
 const ON_THE_WAY = new Set('lost-response late-request slow slow-response silent truncated'.split(' '));
-/** The longest time that a request takes to reach the service, and its response to return, in milliseconds. */
+// The longest times by fault, in milliseconds: of a request to the service, and of a response back.
 const TO_MS: Readonly<Record<string, number>> = { 'late-request': 1500, slow: 6500 };
 const BACK_MS: Readonly<Record<string, number>> = { 'slow-refusal': 8000, 'slow-response': 8000 };
 
@@ -104,7 +104,7 @@ export class Network {
       };
       const arrive = (fault: string): void => {
         const ofService = fault === 'slow-refusal' ? 'refuse' : ON_THE_WAY.has(fault) ? undefined : fault;
-        // Other requests wait 5 s for a request that is on its way (docs/rate-limits.md).
+        // Other requests wait at most 5 s for a request that is on its way (docs/rate-limits.md).
         const overdueAt = takenAt - ticketMs + RULES.overdueMs;
         const overdueSince = sentOn <= overdueAt && scheduler.now > overdueAt ? overdueAt : undefined;
         const lateSince = endedAt ?? (process.dead ? process.activeAt : overdueSince);

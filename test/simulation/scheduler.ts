@@ -11,7 +11,7 @@ export interface Machine {
   readonly name: string;
   /** The machine's wall clock minus true time, in milliseconds. */
   skewMs: number;
-  /** The time at which the wall clock was last set back; -1 before. */
+  /** The virtual time at which the wall clock was last set back; -1 before. */
   setAt: number;
 }
 
@@ -30,8 +30,9 @@ export interface SimulatedProcess {
   activeAt: number;
   dead: boolean;
   suspendedUntil: number;
-  /** Whether the process is killed during its next write, or while it rotates a log. */
+  /** Whether the process is killed during its next write. */
   diesWriting: boolean;
+  /** Whether the process is killed during a rotation of a log. */
   diesRotating: boolean;
   /** The end of the wait that the last 429 to the process stated, in virtual time. */
   refusedUntil: number;
@@ -39,9 +40,11 @@ export interface SimulatedProcess {
   connecting: number;
   /** Requests whose first byte was sent and whose response is missing. */
   readonly inFlight: { create: number; list: number };
-  /** Creates that were sent, that ended without a response, and that the service has accepted and not processed yet. */
+  /** Creates that were sent. */
   creates: number;
+  /** Creates that were sent and ended without a response. */
   lost: number;
+  /** Creates that the service has accepted and not processed yet. */
   owed: number;
   /** Acts like Ctrl-C. */
   readonly onInterrupt: () => void;
@@ -49,7 +52,7 @@ export interface SimulatedProcess {
   readonly onDeath: () => void;
 }
 
-/** Thrown into a process that is killed in the middle of a system call. */
+/** Thrown by a file operation of a process that is dead, or that is killed during the operation. */
 export class KilledError extends Error {
   override readonly name = 'KilledError';
 }
@@ -137,7 +140,7 @@ export class Scheduler {
       if (owner) running.run(owner, happen);
       else happen();
     } catch (error) {
-      // A write killed the process.
+      // The process was killed during a file operation.
       if (!(error instanceof KilledError)) throw error;
     }
     await settled();

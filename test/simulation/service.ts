@@ -53,7 +53,7 @@ function newQuota(windowEnds: number, used: number, confirmedAt: number) {
     ...{ windowEnds, used, confirmedAt },
     /** The time of the first response of this window: from then on, the client knows the window. */
     heardAt: Number.POSITIVE_INFINITY,
-    /** True if the client cannot know the quota exactly, for example after a request that timed out. */
+    /** True if the client cannot know the quota exactly, for example after an injected refusal. */
     foreign: false,
     /** The time at which the client first stopped waiting for a request that was served later. */
     lateSince: Number.POSITIVE_INFINITY,
@@ -163,7 +163,7 @@ export class Service {
     return this.#error(429, `slow down, ${KEY}`, waitUntil, stated);
   }
 
-  // Usually a few seconds, sometimes longer than most values of `--max-wait`.
+  // Usually less than 20 s, sometimes longer than the `--max-wait` of every user.
   #banSeconds(): number {
     const draw = this.#scheduler.random();
     return draw > 0.92 ? 600 : Math.ceil(20 * draw ** 2);

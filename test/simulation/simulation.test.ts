@@ -19,7 +19,7 @@ test('no invariant is violated in 34 short simulated worlds, in which every kind
   expect(found).toEqual([]);
   expect(commands).toBeGreaterThan(200);
   expect(new Set(Object.keys(injected))).toEqual(KINDS);
-  // The timeout only ends a hang, because the time depends on the load of the machine.
+  // The timeout only ends a hang, because the duration depends on the load of the machine.
 }, 900_000);
 
 test('a simulated world is reproducible from its seed', async () => {

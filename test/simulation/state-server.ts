@@ -1,4 +1,4 @@
-// A Valkey server in memory that runs the two scripts of src/shared-log/stream-scripts.ts. It can go down, hang and lose its data.
+// An in-memory Valkey server with the two scripts of src/shared-log/stream-scripts.ts. It can go down, hang and lose data.
 import { createHash } from 'node:crypto';
 import type { Scheduler } from './scheduler.ts';
 import { EPOCH } from './scheduler.ts';
@@ -6,7 +6,7 @@ import { EPOCH } from './scheduler.ts';
 type Entry = readonly [id: string, fields: readonly string[]];
 type Reply = string | number | readonly (string | number | readonly Entry[])[];
 
-/** The SHA-1 of the two scripts. */
+// The SHA-1 digests of the two scripts.
 const APPEND = '69e74bb06e6cc88a6a44a57589d534899268c9ee';
 const COMPACT = '42ea66700104c0d6a0d09132db138bb7a2eb5c00';
 /** The time until all machines use the server again after an outage, in milliseconds. */
@@ -15,10 +15,10 @@ const SETTLED_AFTER_MS = 10_000;
 export class StateServer {
   /** The last time at which a machine may have missed or lost records; -1 before the first fault. */
   troubledUntil = -1;
-  /** The time at which the server last lost data. */
+  /** The time at which the server last lost data; minus infinity before. */
   lostAt = Number.NEGATIVE_INFINITY;
   hungUntil = 0;
-  /** The times at which the server was unavailable. */
+  /** The periods in which the server was unavailable, or lost data. */
   readonly outages: { readonly from: number; readonly to: number }[] = [];
   /** The longest time that a call takes to reach the server, or a reply to return, in milliseconds. */
   readonly slowestMs: number;
@@ -45,7 +45,7 @@ export class StateServer {
     this.#trouble(ms);
   }
 
-  /** Commands arrive, but are executed only afterwards. */
+  /** Hangs for this time: commands arrive, but are executed only afterwards. */
   hang(ms: number): void {
     this.hungUntil = this.#scheduler.now + ms;
     this.#trouble(ms);

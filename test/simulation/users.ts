@@ -15,7 +15,7 @@ export type Task =
 
 export interface UserPlan {
   readonly machine: number;
-  /** The container on the machine. */
+  /** The number of the container on the machine. */
   readonly container: number;
   readonly startsAt: number;
   /** The options of all commands of this user. */
@@ -82,7 +82,7 @@ export async function live({ startsAt, options, tasks }: UserPlan, world: Surrou
         for (const name of expectations.tooOften()) violate(`${name}, and the import ended with exit code 0`);
         return mustExist(rows);
       }
-      // The hint may name the command that creates the missing rows.
+      // The hint may name another command for the same rows.
       args = /the same rows \| petstore ([^\n"`\\]+)/.exec(ended.err)?.[1]?.trim().split(' ') ?? args;
       await pause(ended);
     }
@@ -100,16 +100,16 @@ export async function live({ startsAt, options, tasks }: UserPlan, world: Surrou
       if (Number(id) > service.stored.length) violate(`category ${id} is reported and does not exist`);
     const sum = created.length + skipped.length + failed.length + unknown.length + pending;
     if (sum !== rows.length) violate(`${sum} of ${rows.length} rows are reported`);
-    // Another user may have created a row of the shared file meanwhile.
+    // Another user may have created a category of the shared file meanwhile.
     const isOwnFile = !rows.some((name) => name.startsWith('both ') || expectations.isExcused(name));
     if (isOwnFile && pending > expectations.missing(rows).length) violate('a row is reported as pending and exists');
   }
 
-  // Waits for as long as the hint says.
+  // Waits for as long as the hint says, or for a random time.
   async function pause({ code, err }: Ended): Promise<void> {
     if (err.includes('when the state server is available')) await serverIsBack();
     const stated = code === 5 ? durationIn(err) : undefined;
-    // After a crash, the user repeats the command soon.
+    // After a kill, the user repeats the command soon.
     const longest = code === undefined ? 2000 : 8000;
     await scheduler.sleep(stated === undefined ? scheduler.between(100, longest) : stated + scheduler.between(1, 1000));
   }

@@ -30,7 +30,7 @@ export type WorldResult = ReturnType<World['result']>;
 const WORDS = ['dog', 'cat', 'Tom & Jerry', 'bär', 'a very long species name', 'horse', 'ox', '鯉'];
 const TASKS = 'import import import import edit edit both create create list if-missing if-missing list'.split(' ');
 const SHORT_TASKS = 'create if-missing list list import'.split(' ');
-/** Virtual time after which every command has ended. */
+/** The virtual time within which every command must end, in milliseconds. */
 const LONGEST_MS = 14 * 86_400_000;
 const MOST_STEPS = 60_000;
 /** The time for a command to end after Ctrl-C: a create in flight and the state server get a few seconds. */
@@ -42,7 +42,7 @@ export function planWorld(seed: number) {
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
   const chance = (share: number): boolean => random() < share;
   const upTo = (count: number): number => Math.floor(random() * count);
-  // In three of ten worlds, only the service determines the waits of a process, so the checks of waits are exact.
+  // In calm worlds, only the service determines the waits of a process that is not suspended, so their checks are exact.
   const isCalm = chance(0.3);
   const hasStateServer = chance(isCalm ? 0.2 : 0.5);
   const machines = Array.from({ length: hasStateServer && !isCalm ? 2 : 1 }, () => ({
@@ -62,7 +62,7 @@ export function planWorld(seed: number) {
   const rows = ['old 1', ...users.flatMap(({ tasks }) => tasks.flatMap((task) => ('names' in task ? task.names : [])))];
   const faults = drawFaults(random, rows.length, causes);
   const before = Array.from({ length: chance(0.4) ? 0 : 1 + upTo(6) }, () => pick(rows));
-  // The time of a call to the state server, and of connecting to the service, in milliseconds.
+  // The longest time of a call or reply of the state server, and of connecting to the service, in milliseconds.
   const [serverMs, connectMs] = [pick([2, 30, 150]), pick([20, 20, 400])];
   return { seed, machines, hasStateServer, serverMs, connectMs, manners, before, users, faults };
 
@@ -79,7 +79,7 @@ export function planWorld(seed: number) {
   }
 
   function planUser(number: number): UserPlan {
-    // Some names occur twice in the file.
+    // Some names occur several times in the file.
     const nameAt = (at: number): string => `${number}${chance(0.35) ? '' : `.${at}`} ${pick(WORDS)}`;
     const own = Array.from({ length: 1 + Math.floor(random() ** 2 * 24) }, (_, at) => nameAt(at));
     const edited = [...own.slice(upTo(3)), own[0] as string, `new ${number}`];
@@ -89,10 +89,10 @@ export function planWorld(seed: number) {
       if (names) return { kind: 'import', names, format: pick(['csv', 'json', 'ndjson']) };
       if (kind === 'list') return { kind };
       const ifMissing = kind === 'if-missing';
-      // A row of the file, which its import skips.
+      // With `--if-missing`, usually a name in the file, whose rows the import then skips.
       return { kind: 'create', name: ifMissing && chance(0.7) ? pick(own) : `solo ${number}`, ifMissing };
     };
-    // Imports wait for each other, so in most worlds only one user has several.
+    // Imports wait for each other, so in most worlds only one user has many.
     const kinds = number === 0 || isRace ? TASKS : SHORT_TASKS;
     const tasks = Array.from({ length: 2 + upTo(4) }, (_, at) => taskOf(isRace && at === 0 ? 'both' : pick(kinds)));
     const options = chance(0.5) ? ['--json'] : [];

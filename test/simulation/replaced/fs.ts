@@ -27,7 +27,7 @@ function write(fd: number, data: Uint8Array | string, offset = 0, length?: numbe
   return die(caller);
 }
 
-// Cuts often within the first two bytes: the guard line that begins each write to a log.
+// Often cuts within or just after the first two bytes: the guard that begins each write to a log.
 function cut(length: number): number {
   const { random } = surroundings().scheduler;
   return random() < 0.6 ? Math.floor(random() * 3) : Math.floor(random() * (length + 1));
@@ -37,7 +37,7 @@ const replaced = {
   ...fs,
   openSync: openFile,
   writeSync: write,
-  // The order of names depends on the machine that runs the simulation.
+  // Without `sort`, the order of names depends on the machine that runs the simulation.
   readdirSync: (path: string) => fs.readdirSync(path).sort(),
 };
 

@@ -4,7 +4,7 @@ import { callingProcess, surroundings } from './world.ts';
 
 export type { ProcessRef };
 
-// Hosts of the world have different names, so a server makes no difference.
+// The hosts of a world have different names, so it makes no difference whether a record is on a server.
 export function observeProcesses() {
   const own = callingProcess();
   const livenessOf = ({ pid, host }: ProcessRef): 'alive' | 'dead' | 'unknown' => {
