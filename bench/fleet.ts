@@ -21,11 +21,11 @@ interface Row {
   readonly machines?: number;
   readonly perMachine?: number;
   readonly requests?: number;
-  /** Called in the middle of the run. */
+  /** Called when the processes have started; waits, and then disturbs the run. */
   readonly event?: (server: RedisServer, children: readonly ChildProcess[]) => Promise<void>;
   /** True if 429s cannot be avoided in this row. */
   readonly tolerant?: boolean;
-  /** True if the time is bounded: nothing fails in this row. */
+  /** True if the time has a bound, since nothing fails in this row. */
   readonly timed?: boolean;
 }
 
@@ -34,7 +34,7 @@ const FIXED: LimitServerOptions = { mode: 'fixed', limit: 20, windowMs: 2000, la
 const SLIDING: LimitServerOptions = { ...FIXED, mode: 'sliding', limit: 60, windowMs: 6000 };
 // The limit of the free plan (docs/service.md).
 const DOCUMENTED: LimitServerOptions = { ...FIXED, limit: 60, windowMs: 60_000, reset: 'ceil' };
-// Processes that wait forever are killed after this time, or after seven windows.
+// Processes that wait forever are killed after this time, or after seven windows if that is later.
 const PATIENCE_MS = 120_000;
 
 const unavailable = (ms: number) => async (server: RedisServer) => {

@@ -8,7 +8,7 @@ import { ended, place, runProgram } from '../test/support/processes.ts';
 import { BIN, median, must, say } from './report.ts';
 import { startSandbox } from './sandbox-process.ts';
 
-/** `npm run bench -- import [pace [ROWS] | throughput [ROWS [RUNS]]]`: by default `pace 100`, `throughput 5000 5`. */
+/** `npm run bench -- import [pace [ROWS] | throughput [ROWS [RUNS]]]`: by default `pace 100` and `throughput 5000 5`. */
 export async function run([part, rows, runs]: string[]): Promise<void> {
   if (part !== 'throughput') for (const startMs of [0, 500, 900, 1200, 1500]) await pace(Number(rows ?? 100), startMs);
   if (part !== 'pace') await throughput(Number(rows ?? 5000), Number(runs ?? 5));
@@ -28,7 +28,7 @@ async function pace(rows: number, startMs: number): Promise<void> {
   const sandbox = await startSandbox(BIN, ['--limit', `${LIMIT}/2s`]);
   const at = place(sandbox.env);
   writeRows(at, rows, 'category number');
-  // Windows of the sandbox begin at multiples of two seconds.
+  // The windows of this sandbox begin at multiples of two seconds.
   await new Promise((resolve) => setTimeout(resolve, WINDOW_MS + startMs - (Date.now() % WINDOW_MS)));
   const since = Date.now();
   const { code, err } = await runProgram(BIN, at, [...IMPORT, '-v']);
@@ -41,7 +41,7 @@ async function pace(rows: number, startMs: number): Promise<void> {
     `pace: ${rows} rows under ${LIMIT} per 2 s, ${startMs} ms into a window: ${ms} ms, optimum ${optimum} ms, ${refused} × 429`,
   );
   must(code === 0 && refused === 0, err.slice(-2000));
-  // The guard and the resolution of Date may cost a whole window of two seconds, twice.
+  // The guard and the resolution of `Date` may each cost a window of two seconds.
   must(ms <= optimum + 2 * WINDOW_MS, 'at most two windows above the optimum');
 }
 
@@ -50,7 +50,7 @@ async function throughput(rows: number, runs: number): Promise<void> {
   const server = fork('bench/fast-server.mjs');
   const [origin] = (await once(server, 'message')) as [string];
   const times = { plain: [] as number[], petstore: [] as number[] };
-  // The first run fills the cache of compiled code.
+  // All runs use one place, so that the first fills the cache of compiled code.
   const at = place({ PETSTORE_BASE_URL: `${origin}/v1`, PETSTORE_API_KEY: 'key-of-the-benchmark' });
   for (let run = 0; run < runs; run++) {
     writeRows(at, rows, `run ${run} row`);

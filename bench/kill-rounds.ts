@@ -1,4 +1,4 @@
-// Kills imports, or loses records of their state server, at random moments: no row may be missing or exist twice.
+// Kills imports, or loses records of their state server, at random moments: no category may be missing or exist twice.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
@@ -28,8 +28,8 @@ interface Settings {
 /**
  * `npm run bench -- kill-rounds [--rounds N] [--parallel N] [--hosts 2] [--slow] [--loss KIND]`: kills imports and loses
  * responses. `--hosts 2` uses two hosts with a state server; `--slow` delays creates by up to 9.5 s. With `--loss`, the state
- * server loses records instead, while one import creates, a second waits, and a third begins: `flushed`, `restarted` without
- * data, `rolled-back` to a snapshot, or `failed-over` to a replica that had stopped replicating.
+ * server loses records instead, while one import creates and a second waits; then a third begins. KIND is `flushed`,
+ * `restarted` without data, `rolled-back` to a snapshot, or `failed-over` to a replica that had stopped replicating.
  */
 export async function run(args: string[]): Promise<void> {
   const text = { type: 'string' } as const;
@@ -111,7 +111,7 @@ function check(names: readonly string[]): void {
   );
 }
 
-/** A service that creates a category even if its client has gone, and loses this share of the responses. */
+/** A service that creates a category even if its client has gone, and fails a share of creates before or after that. */
 async function startService(delayMs: () => number, lostShare: number) {
   const names: string[] = [];
   const creates = new EventEmitter().setMaxListeners(0);
@@ -127,7 +127,7 @@ async function startService(delayMs: () => number, lostShare: number) {
   return { url, close, names, nextCreate: () => once(creates, 'create') };
 }
 
-/** A state server behind an address that does not change, and its loss of records. */
+/** A state server with a URL that does not change, and its loss of records. */
 async function startState(loss: Loss) {
   const primary = await RedisServer.start({ args: ['--save', loss === 'rolled-back' ? '3600 1' : ''] });
   const isReplicated = loss === 'failed-over';
@@ -142,7 +142,7 @@ async function startState(loss: Loss) {
   });
   return {
     url: `redis://127.0.0.1:${proxy.port}`,
-    /** From now on, the server does not save anything. */
+    /** Sets the state to which `lose` returns a server that is rolled back or failed over. */
     async snapshot(): Promise<void> {
       if (loss === 'rolled-back') await primary.command('SAVE');
       if (!replica) return;

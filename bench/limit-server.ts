@@ -10,7 +10,7 @@ export const FAULTS = ['reset', 'closed', '502', '408', 'truncated'] as const;
 
 export interface LimitServerOptions extends LimiterOptions {
   readonly latencyMs: number;
-  /** The way in which the first response to each name is lost after its category was created. */
+  /** The way in which the response to the first create of each name is lost, after the category was created. */
   readonly fault?: (typeof FAULTS)[number];
 }
 
@@ -102,7 +102,7 @@ export function referenceMs({ mode, limit, windowMs }: LimitServerOptions, reque
   return laterWindows * windowMs - (mode === 'fixed' ? firstAt % windowMs : 0);
 }
 
-/** petstore's bound in milliseconds: the guard and the resolution of `Date` cost up to two seconds in each window. */
+/** petstore's bound in milliseconds: the guard and the resolution of `Date` cost up to two seconds a window; 3% is tolerance. */
 export function longestMs({ limit }: LimitServerOptions, requests: number, reference: number): number {
   return reference * 1.03 + 2000 * Math.ceil(requests / limit);
 }

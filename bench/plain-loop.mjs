@@ -1,4 +1,4 @@
-// The plain loop that an import is compared with: node bench/plain-loop.mjs URL FILE CONNECTIONS
+// The plain loop that an import is compared with: `node bench/plain-loop.mjs URL FILE CONNECTIONS`.
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 

@@ -19,7 +19,7 @@ export function nodePath(version: string): string {
 
 export const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Ends the benchmark if a requirement is not met. */
+/** @throws Error, which ends the benchmark, if a requirement is not met */
 export function must(holds: boolean, what: string): void {
   if (!holds) throw new Error(`not met: ${what}`);
 }

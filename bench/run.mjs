@@ -1,5 +1,5 @@
-// Runs one benchmark: `npm run bench -- NAME [ARGS]`. Builds the program, compiles bench/NAME.ts, calls its run().
-// PETSTORE_BIN names another built program (…/bin/petstore.js) to measure.
+// Runs one benchmark: `npm run bench -- NAME [ARGS]`. Builds the program, compiles bench/NAME.ts, and calls its
+// `run`. PETSTORE_BIN names another built program (…/bin/petstore.js) to measure.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// A sandbox in its own process for the benchmarks.
+// Starts a sandbox in its own process, for the benchmarks.
 import { join } from 'node:path';
 import { ended, place, startProgram } from '../test/support/processes.ts';
 

@@ -1,5 +1,5 @@
 // One process of the limits and fleet benchmarks: creates `count` categories, `workers` at a time, with one client.
-// Each client is configured as documented, with POST added to the retried methods and five retries. bottleneck reads no
+// Each client is configured as documented. Peers retry up to five times; undici and got retry POST, too. bottleneck reads no
 // headers, so it knows the limit, and its processes share it through a Redis server. The argument is a JSON document.
 import process from 'node:process';
 

@@ -39,7 +39,7 @@ export interface Report {
 
 export type StartWorker = (work: Work) => ChildProcess;
 
-/** Installs missing peers, apart from the project's own packages. */
+/** Installs missing peers in a directory of their own, and returns a function that starts a worker there. */
 export function installClients(clients: readonly Client[]): StartWorker {
   const directory = resolve('node_modules/.cache/limits');
   mkdirSync(directory, { recursive: true });
