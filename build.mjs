@@ -10,8 +10,9 @@ import { esmExternalRequirePlugin } from 'rolldown/plugins';
 const outdir = process.argv[2] ?? 'dist';
 const about = JSON.parse(readFileSync('package.json', 'utf8'));
 
-/** The modules of the library that programs import, and the modules of their types. */
+/** The modules of the library that programs import. */
 const LIBRARY = { client: 'src/client.ts', sandbox: 'src/sandbox/start.ts' };
+/** Further modules that the types of the library need. */
 const TYPES = ['public-types', 'errors', 'rate-limit/quota'].map((name) => `src/${name}.ts`);
 
 /** Modules that take long to load and are never used, with what replaces them. */
@@ -36,12 +37,12 @@ const builtins = builtinModules
   .flatMap((name) => (name.startsWith('node:') ? [] : [name, `node:${name}`]))
   .filter((name) => !(name in LIBRARY_STUBS));
 // Built-in modules that packages require are imported instead, and the neutral platform has no `createRequire`: the
-// library can be bundled again, as an ES module or as CommonJS. Two requires for features that we do not use stay.
+// library can be bundled again, as an ES module or as CommonJS. Two `require` calls for unused features stay.
 const library = {
   platform: 'neutral',
   resolve: { mainFields: ['module', 'main'] },
   external: ['node:sqlite', 'supports-color'],
-  // Only the program imports the API when it needs it.
+  // The library imports some modules at once that the program loads only when it needs them.
   checks: { ineffectiveDynamicImport: false },
   plugins: [replacing(LIBRARY_STUBS), esmExternalRequirePlugin({ external: builtins })],
 };

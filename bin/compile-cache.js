@@ -83,7 +83,7 @@ function loadWith(directory, main) {
     try {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       for (const [name, script] of missing) write(join(directory, name), script.createCachedData());
-      // Code of another build is removed.
+      // Remove the code of other builds.
       for (const name of readdirSync(directory)) {
         if (!existsSync(join(dirname(main), 'chunks', name))) rmSync(join(directory, name));
       }

@@ -17,7 +17,7 @@ const COMMANDS = [
 ];
 /** The first import is interrupted when this text appears, so that the next one finds rows to skip. */
 const INTERRUPT_AT = 'waiting';
-// More rows than the sandbox's plan allows in a minute.
+// More rows than the sandbox allows requests in a minute.
 const SPECIES = [
   'cat,Felis catus',
   'rabbit,Oryctolagus cuniculus',
@@ -36,7 +36,7 @@ const COLORS = { ink: '#d6deeb', dim: '#7c8a9e', 1: '#ff6b6b', 2: '#8bd49c', 3: 
 
 writeFileSync(join(process.argv[2] ?? 'docs', 'demo.svg'), draw(await record()));
 
-/** Types the commands into a shell, each when the prompt has appeared, and returns the screen afterwards. */
+/** Types the commands into a shell, each when the prompt has appeared; returns the screen and the erased progress line. */
 async function record() {
   const home = mkdtempSync(join(tmpdir(), 'petstore-demo-'));
   symlinkSync(join(import.meta.dirname, '..', 'bin', 'petstore.js'), join(home, 'petstore'));

@@ -1,5 +1,5 @@
 // Generates the reference in docs/cli.md from `petstore --help --json`: `node scripts/generate-docs.mjs [DIRECTORY [PROGRAM]]`,
-// after a build, writes the page to DIRECTORY.
+// after a build, writes DIRECTORY/docs/cli.md.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ function cliReference({ commands, globalOptions, environment, exitCodes }) {
 /** A command, with its arguments and options as a nested list. Its help has the rest: notes, examples and exit codes. */
 function commandItem(command) {
   const alias = command.aliases.length > 0 ? ` Alias: ${command.aliases.map(code).join(', ')}.` : '';
-  // The documents of --json have a table of their own on that page.
+  // The page has a table of its own for the documents of `--json`.
   const output = command.output.replace(/[;.] with --json\b.*/i, '.');
   const usage = command.usage.replace(' [options]', '');
   return [

@@ -1,5 +1,5 @@
-// Packs the built program and Node into one executable, for machines without Node: `npm run package:binary [-- FILE]`.
-// Node 25.5 and newer can build it (https://nodejs.org/api/single-executable-applications.html).
+// Packs the built program and Node.js into one executable, for machines without Node.js: `npm run package:binary [-- FILE]`.
+// Node.js 25.5 and newer can build it (https://nodejs.org/api/single-executable-applications.html).
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
