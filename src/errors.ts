@@ -36,7 +36,7 @@ export type Reason =
   | { readonly is: 'import_ended'; readonly to: string };
 
 export interface ErrorDetails {
-  /** One action for the user, as an imperative phrase. */
+  /** One action for the user in the imperative, or `did you mean …?`. */
   readonly hint?: string | undefined;
   /** @internal */
   readonly reason?: Reason | undefined;
@@ -54,7 +54,7 @@ export interface ErrorDetails {
   readonly document?: ImportDocument | undefined;
   /** @internal Overrides the kind's exit code (143 after SIGTERM, 129 after SIGHUP). */
   readonly exitCode?: number | undefined;
-  /** @internal True if nothing is printed, for example after a prompt was answered with "no". */
+  /** @internal True if the error is not printed, for example after a prompt was answered with "no". */
   readonly silent?: boolean | undefined;
   readonly cause?: unknown;
 }
@@ -68,7 +68,7 @@ export class PetstoreError extends Error {
   readonly kind: ErrorKind;
   /** One action for the user. */
   declare readonly hint: string | undefined;
-  /** The service's own error code (docs/service.md, data). */
+  /** The service's error code (docs/service.md, data); after `get`, also `not_found` or `ambiguous`. */
   declare readonly code: string | undefined;
   /** The service's own message. */
   declare readonly serviceMessage: string | undefined;
@@ -76,7 +76,7 @@ export class PetstoreError extends Error {
   declare readonly status: number | undefined;
   /** When the rate limit permits the next request, in epoch milliseconds. */
   declare readonly retryAt: number | undefined;
-  /** `unknown` if an interrupted create may have been processed. */
+  /** `unknown` if an interrupted create or other change may have been processed. */
   declare readonly outcome: 'unknown' | undefined;
   /** All invalid rows of an import. */
   declare readonly problems: readonly Problem[] | undefined;

@@ -20,7 +20,7 @@ type Signal = keyof typeof SIGNALS;
 const CLOSED: ReadonlySet<string> = new Set(['EPIPE', 'EOF', 'ERR_STREAM_DESTROYED']);
 
 const redactor = new Redactor();
-/** The first signal that the process received. */
+/** The signal by which the process ends. */
 let received: Signal | undefined;
 
 /** Results on stdout are never altered; messages on stderr are redacted, and one that cannot be written changes no exit code. */
@@ -138,7 +138,7 @@ async function perform(context: Context): Promise<number> {
 async function main(): Promise<void> {
   // If a promise never settles, Node exits with this code instead of 0.
   process.exitCode = EXIT_CODES.internal.code;
-  // Otherwise, Windows would run a key command from the current directory; child processes inherit the variable.
+  // Otherwise, Windows would search the current directory for the program of a key command; child processes inherit the variable.
   if (process.platform === 'win32') process.env['NoDefaultCurrentDirectoryInExePath'] = '1';
   const env = toEnvironment(process.env, process.platform);
   // Keep secrets out of child processes and diagnostic reports.

@@ -13,7 +13,7 @@ import type { View } from './output/view.ts';
 import { usedProfileName } from './profiles/credentials.ts';
 import { Session } from './session.ts';
 
-/** The sections of a command's help below its options. A line break within a paragraph counts as a space. */
+/** The sections of a command's help that commander does not have. A line break within a paragraph counts as a space. */
 interface HelpSections {
   readonly notes?: string;
   readonly output?: string;
@@ -78,7 +78,7 @@ export function findCommand(root: Command, words: readonly string[]): { command:
   return child ? findCommand(child, rest) : { command: root, rest: words };
 }
 
-/** A command's function and the view that prints the returned data; the function itself never prints. */
+/** A command's function, and the view that prints the data that it returns. */
 export interface Action<Options, Data> {
   readonly view: View<Data>;
   /** @param options under commander's names; a switch that was not given is absent */
@@ -138,8 +138,8 @@ async function printQuotaLine(session: Session, startedAt: number, failure: unkn
 
 /**
  * The quota line printed after a command that received a response.
- * @param profile the profile whose URL and key were used, if any
- * @returns for example `quota (staging): 57 of 60 left, resets in 43s`; undefined if unknown
+ * @param profile the profile whose base URL was used, if any
+ * @returns for example `quota (staging): 57 of 60 left, resets in 43s`; undefined if unknown or after a 429
  */
 export function formatQuotaLine(quota: Quota, now: number, profile?: string): string | undefined {
   // After a 429, the error or the progress states the wait.

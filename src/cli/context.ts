@@ -13,7 +13,7 @@ export function toEnvironment(env: Environment, platform: string): Environment {
 export interface Output {
   /**
    * Writes text without escaping it: text from outside must be escaped first. Bytes are for response bodies, never for a
-   * terminal. Resolves when the stream accepts more.
+   * terminal. Resolves when the write has ended.
    */
   write(text: string | Uint8Array): Promise<void>;
   /** Whether the reader of a pipe has closed it, so that text was lost; this is not an error. */
@@ -21,7 +21,7 @@ export interface Output {
   readonly isTTY: boolean;
   /** Terminal width in cells; undefined for other streams, 0 if the terminal does not report it. */
   readonly columns: number | undefined;
-  /** The underlying stream, for the spinner and prompts; undefined in tests. */
+  /** The underlying stream, for the spinner. */
   readonly raw?: NodeJS.WriteStream;
 }
 

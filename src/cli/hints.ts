@@ -68,7 +68,7 @@ function isState(path: string, context: Context): boolean {
   return dir !== undefined && (path.startsWith(dir) || dir.startsWith(path));
 }
 
-// Searches only for text that neither a shell nor the service is likely to alter; `--search -q` would be two options.
+// Searches only for text that neither a shell nor the service is likely to alter; after `=`, a leading dash looks like no option.
 function search(category: string): readonly string[] {
   const name = category.trim();
   if (!/^[^\p{Cc}]{1,60}$/u.test(name)) return [];

@@ -37,7 +37,7 @@ export async function run(context: Context): Promise<number> {
   }
 }
 
-/** Prints the version or the help for which commander stopped. @throws any other error, in the house style */
+/** Prints the version or the help for which commander stopped. @throws PetstoreError `usage`; other errors unchanged */
 async function answer(program: Program, error: unknown): Promise<void> {
   if (!(error instanceof CommanderError)) throw error;
   const { printHelp, printVersion } = await import('./commands/help.ts');

@@ -21,7 +21,7 @@ type ProgressOptions = Pick<GlobalOptions, 'json' | 'quiet' | 'verbose' | 'color
 export class Progress {
   readonly #context: Context;
   readonly #options: ProgressOptions;
-  /** Whether stderr is a terminal with a movable cursor and a known width, outside of CI. */
+  /** Whether stderr is a terminal with a movable cursor and a known width, outside of CI, and no option forbids a spinner. */
   readonly #hasScreen: boolean;
   /** Aborted when the spinner is hidden, even before it has appeared. */
   #spinning: AbortController | undefined;
@@ -40,7 +40,7 @@ export class Progress {
     this.#hasScreen = isTerminal && !quiet && !json && !verbose;
   }
 
-  /** Processes without stdin may share a terminal (`xargs -P`), and their spinners would overwrite each other. */
+  /** Without a terminal as stdin, processes may share stderr (`xargs -P`), and their spinners would overwrite each other. */
   get #canSpin(): boolean {
     const { stdin } = this.#context;
     return this.#hasScreen && (stdin.isTTY || stdin.isRead === true);
@@ -50,7 +50,7 @@ export class Progress {
     return this.#wait !== undefined;
   }
 
-  /** Shows a wait for the rate limit or before a retry; undefined ends it. */
+  /** Shows a wait, for example for the rate limit or before a retry; undefined ends it. */
   wait(wait: HttpWait | undefined): void {
     const { clock, stderr } = this.#context;
     const { quiet, json } = this.#options;
@@ -78,7 +78,7 @@ export class Progress {
     this.#update();
   }
 
-  /** Clears the spinner; call it before anything else is written. */
+  /** Clears the spinner for good; call it before the result or an error is written. */
   stop(): void {
     this.#ended = true;
     this.#update();
@@ -133,7 +133,7 @@ export class Progress {
       if (wait !== undefined) return `${status} · ${wait}`;
       if (status.length <= room) return status;
     }
-    // Only a create is still in flight after Ctrl-C.
+    // After a signal, only a create or other change is still in flight.
     const busy = signal.aborted
       ? ['waiting for the response; press Ctrl-C again to exit', 'waiting; Ctrl-C again to exit']
       : ['Contacting the service…'];

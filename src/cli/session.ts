@@ -31,7 +31,7 @@ export class Session {
     this.progress = new Progress(context, options);
   }
 
-  /** The data file of the profile `sandbox`, whose directory is created. */
+  /** The path, without suffix, of the sandbox's data files, whose directory is created. */
   readonly sandboxData = (): string => {
     const file = sandboxDataFile(stateDir(this.context));
     mkdirp(dirname(file));
@@ -42,7 +42,7 @@ export class Session {
     return openConfStore(configDir(this.context));
   });
 
-  /** Resolves URL and key; from then on, the key is redacted in all output. */
+  /** Resolves URL and key; from then on, the key is redacted in messages. */
   readonly target = lazy(async () => {
     const { env, redactor } = this.context;
     const target = await resolveCredentials(this.context, this.request, this.profiles);
@@ -107,7 +107,7 @@ export class Session {
     return sandbox;
   }
 
-  /** Adds a hint that names the source of a rejected key. */
+  /** Replaces the hint of a rejected key by one that names its source. */
   explain(error: unknown): unknown {
     const isRejectedKey = error instanceof PetstoreError && error.kind === 'auth' && error.status === 401;
     if (!isRejectedKey || !this.#credentials) return error;

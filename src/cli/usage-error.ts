@@ -1,4 +1,4 @@
-// The errors of wrong usage: each names the mistake, and its hint the command or option that was meant.
+// The errors of wrong usage: each names the mistake, and most have a hint that names the correction.
 import type { Argument, Command, CommanderError, Option } from 'commander';
 import { PetstoreError } from '../errors.ts';
 import { closestMatch } from '../text/did-you-mean.ts';

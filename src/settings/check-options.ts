@@ -38,7 +38,7 @@ export function checkWholeNumber(value: unknown, name: string, least: number, mo
   throw invalidValueError(value, name, `use a whole number from ${least} to ${formatNumber(most)}`, 'number');
 }
 
-/** The error for an option whose value, or the part of it that `what` names, is invalid. */
+/** The error for an option with an invalid value; `what` names the value or its invalid part, for example `duration`. */
 export function invalidValueError(value: unknown, name: string, hint: string, what = 'value'): PetstoreError {
   const shown = escapeControls(JSON.stringify(String(value)));
   return new PetstoreError('usage', `invalid ${what} ${shown} for ${name}`, { hint });

@@ -38,7 +38,7 @@ export function stateDirIfAny(context: PathContext): string | undefined {
   }
 }
 
-/** The data file of the profile `sandbox`, and of `petstore sandbox` without `--data`. */
+/** The path, without suffix, of the data files of the profile `sandbox` and of `petstore sandbox` without `--data`. */
 export function sandboxDataFile(stateDirectory: string): string {
   return join(stateDirectory, 'sandbox', 'categories');
 }

@@ -17,7 +17,7 @@ export function closestMatch(word: string, known: readonly string[]): string | u
   return best && best.distance <= most && best.distance < best.other.length ? best.other : undefined;
 }
 
-// Damerau-Levenshtein distance: insert, delete, replace, or swap two neighbors.
+// Restricted Damerau-Levenshtein distance: insert, delete, replace, or swap two neighbors.
 function distance(one: string, two: string): number {
   const rows = [Array.from({ length: two.length + 1 }, (_, at) => at)];
   const at = (i: number, j: number): number => rows[i]?.[j] ?? 0;

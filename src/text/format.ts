@@ -15,7 +15,7 @@ export function parseDuration(text: string): number | undefined {
   return Number.isSafeInteger(ms) ? ms : undefined;
 }
 
-/** A duration that the user chose, exactly: `500ms`, `30s`, `1m 30s`. */
+/** A duration that the user chose, in milliseconds unless it is whole seconds: `1500ms`, `30s`, `1m 30s`. */
 export function formatChosenDuration(ms: number): string {
   return ms % UNITS.s === 0 ? formatDuration(ms) : `${ms}ms`;
 }

@@ -32,7 +32,7 @@ export function looksLikeKey(word: string): boolean {
   return /^(?:[spr]k|sandbox)_/.test(word) && word.length >= 20;
 }
 
-/** Redacts each word that looks like a key; paths are kept, because users need them to find the mistake. */
+/** Redacts each word that looks like a key, except a file name with an extension, which users need to find the mistake. */
 export function redactTypedKeys(text: string): string {
   const words = /(?<![a-z0-9])(?:[spr]k|sandbox)_[^\s=:,"'`<>@/]+/g;
   return text.replace(words, (word) => (looksLikeKey(word) && !/\.[a-z]{1,6}$/.test(word) ? '[redacted]' : word));

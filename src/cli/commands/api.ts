@@ -81,7 +81,7 @@ function methodAndPath([first, second]: readonly string[], { data, input }: ApiO
   return { method, path };
 }
 
-// The body is sent as application/json, so anything else is rejected.
+// The body is sent as application/json, so anything but JSON is rejected.
 async function readBody({ context }: Session, { data, input }: ApiOptions): Promise<Uint8Array | undefined> {
   if (data?.trim() === '') {
     throw new PetstoreError('usage', '--data is empty', { hint: 'use a JSON document such as {"name":"dog"}' });

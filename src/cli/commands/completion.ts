@@ -36,7 +36,7 @@ const suggestAction = (root: Command): Action<{ readonly atBlank?: true }, reado
 /**
  * Suggests completions of the last word, which is under the cursor.
  * @param words after the program's name, `--format=csv` split into three as bash does, or as one word
- * @param profiles called only if the last word is a profile
+ * @param profiles called only to complete the name of a profile
  * @returns the candidates, each with a tab and its description, if it has one; or `:files`
  */
 export async function suggest(root: Command, words: readonly string[], profiles: ProfileNames): Promise<string[]> {

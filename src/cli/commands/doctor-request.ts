@@ -1,4 +1,4 @@
-// The checks of `petstore doctor` that use one request: the connection, the service, the API key and the clock.
+// The checks of `petstore doctor` that share one request: the connection, the service, the API key and the clock.
 import { categoriesOf, LIST_REQUEST } from '../../api/categories.ts';
 import { certificateProblem, PetstoreError, rephrase } from '../../errors.ts';
 import { CHECK_NETWORK, isOffline } from '../../http/request-errors.ts';

@@ -13,7 +13,7 @@ interface Check extends CheckResult {
 
 const COLORS = { ok: 'green', warning: 'yellow', failed: 'red', skipped: 'dim' } as const;
 
-// Each row is printed alone, so the columns have the width of the longest text.
+// Each row is printed alone, so status and label are padded to the longest of all rows.
 const COLUMNS: readonly Column<Check>[] = [
   { header: 'status', value: ({ status }) => status.padEnd(7), paint: ({ status }, style) => style[COLORS[status]] },
   { header: 'check', value: ({ label }) => label.padEnd(12) },

@@ -15,7 +15,7 @@ const SUCCESS = { code: 0, meaning: 'success' };
 // Wider text is hard to read, and narrower text hard to follow.
 const WIDEST = 100;
 const NARROWEST = 40;
-/** In a narrower terminal, descriptions stand below their terms. */
+/** The smallest width of descriptions beside their terms; with less room, they stand below. */
 const MIN_DESCRIPTION = 30;
 
 export async function printVersion(program: Program): Promise<void> {

@@ -9,7 +9,7 @@ import type { Column, Style, TextContext, View } from './view.ts';
 
 /** Rows per call of csv-stringify, which takes twice as long for all rows at once. */
 const PAGE_ROWS = 500;
-/** CSV and TSV fields to quote: those of RFC 4180, empty strings, outer blanks that readers may trim, and a leading byte order mark. */
+/** CSV and TSV fields to quote: those of RFC 4180, empty ones, and outer blanks and byte order marks, which readers may drop. */
 const QUOTED = /["\r\n]|^$|^[\s\ufeff]|\s$/;
 
 /** Returns the pieces to write, in order; each piece of text ends in a line break. */

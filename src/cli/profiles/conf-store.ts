@@ -54,7 +54,7 @@ export function openConfStore(dir: string) {
     save(name: string, profile: StoredProfile): void {
       write({ profiles: Object.fromEntries(profiles().set(checkProfileName(name), profile)) });
     },
-    /** Removes the profile; if it was active, `production` becomes active. @returns whether it existed */
+    /** Removes the profile; if it was active, `production` becomes active. @returns whether it was saved */
     remove(name: string): boolean {
       const left = profiles();
       const existed = left.delete(name);
@@ -98,7 +98,7 @@ function isUsable(path: string): boolean {
   try {
     if (stats.uid === user && (stats.mode & 0o077) !== 0) fs.chmodSync(path, 0o600);
   } catch (error) {
-    // A secret that is mounted read-only for root keeps its mode.
+    // A file on a read-only file system, such as a mounted secret, keeps its mode.
     if ((error as NodeJS.ErrnoException).code !== 'EROFS') throw error;
   }
   return true;

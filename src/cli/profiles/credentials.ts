@@ -22,7 +22,7 @@ export interface FoundKey {
   readonly keyCommand?: KeyCommand;
 }
 
-/** Base URL and API key of a command. For the embedded sandbox, the base URL is `sandbox:` and the data file. */
+/** Base URL and API key of a command. For the embedded sandbox, the base URL is `sandbox:` and the path of its data files. */
 export interface Credentials extends FoundKey, Pick<FoundUrl, 'urlSource'> {
   readonly profile: string;
   /** Ends in `/v1`, without a trailing slash, except for the embedded sandbox. */
@@ -77,12 +77,12 @@ export function overridesAll(request: CredentialRequest): boolean {
   return request.url !== undefined && keyVariable(request) !== undefined;
 }
 
-/** The variables that are set but overridden by `--profile`. */
+/** The variables that are set and override the values of a profile, unless `--profile` is used. */
 export function definedOverrides(env: Environment): readonly string[] {
   return [KEY_VARIABLE, KEY_COMMAND_VARIABLE, URL_VARIABLE].filter((name) => env[name] !== undefined);
 }
 
-/** The variables that override the active profile. */
+/** The variables that are set and override the active profile or its values. */
 export function overridingVariables(env: Environment): readonly string[] {
   return [...(env[PROFILE_VARIABLE] ? [PROFILE_VARIABLE] : []), ...definedOverrides(env)];
 }

@@ -21,7 +21,7 @@ interface LogoutResult {
   readonly profile: string;
   /** False if there was nothing to remove. */
   readonly removed: boolean;
-  /** Whether the base URL was removed, too. */
+  /** Whether the whole profile was deleted. */
   readonly deleted: boolean;
   /** The profile that became active because the removed profile was active. */
   readonly activated: string | null;

@@ -108,7 +108,7 @@ interface Progress {
 export function progressLineFormatter(clock: Clock): (progress: Progress) => string {
   const lengths = new WindowLengths();
   let lastTick: number | undefined;
-  /** The time in which rows were created, from the first call. */
+  /** The time since the first call, in milliseconds, without waits if the window is known. */
   let activeMs = 0;
   return ({ counts: { created, skipped, failed, unknown, pending }, quota, isWaiting, room }) => {
     const done = created + skipped + failed;
