@@ -60,7 +60,8 @@ async function execute([program = '', ...args]: readonly string[], options: obje
 function failureReason(error: ExecFileException, timeout: number): string {
   const { killed, code, signal } = error;
   if (killed) return `timed out after ${formatDuration(timeout)}`;
-  if (typeof code === 'number' || signal) return `exit code ${code ?? signal}`;
+  if (typeof code === 'number') return `exit code ${code}`;
+  if (signal) return `signal ${signal}`;
   if (code === 'ENOENT') return 'command not found';
   return code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER' ? 'output larger than 1 MiB' : systemReason(error);
 }

@@ -60,7 +60,7 @@ const CORRECT = 'run `petstore auth login production --key-command COMMAND` to r
 const IS_KEY = new RegExp(`^${SOURCE} looks like an API key$`);
 const UNCLOSED = new RegExp(`^${SOURCE} has an unclosed quote$`);
 const NOT_STARTED = /^key command `\S*` failed \((?:not a directory|command not found)\)$/;
-const KILLED = /^key command `\S*` failed \(exit code (?:SIGKILL|1)\)$/;
+const KILLED = /^key command `\S*` failed \((?:signal SIGKILL|exit code 1)\)$/;
 const FLOOD =
   'const all = "x".repeat(65536); for (let i = 0; i < 20; i++) process.stdout.write(all); setInterval(() => {}, 1000)';
 const TOO_LONG = /^key command `\S*` failed \(output larger than 1 MiB\)$/;
