@@ -39,10 +39,10 @@ export interface Found {
 
 /** Sends one request, if the rate limit allows it now. Any response means that the connection works. */
 export async function checkConnection(session: Session, found: Found): Promise<CheckResult> {
-  // A later check reports a missing key.
+  // A later check reports the missing or invalid key.
   const target = await session.target().catch(() => undefined);
   if (!target) {
-    found.notSentReason = 'no API key';
+    found.notSentReason = 'no valid API key';
     return noResponse(found);
   }
   const host = target.keySource === 'sandbox' ? 'the sandbox' : new URL(target.baseUrl).host;

@@ -185,7 +185,7 @@ export function findKey({ profile, request, stored }: SelectedProfile, { origin,
 
 // An invalid key is an error: a saved key is never used in its place.
 function overridingKey({ key, keyCommand: line }: CredentialRequest): FoundKey | undefined {
-  const hint = `set ${KEY_VARIABLE} to the key without spaces or line breaks`;
+  const hint = `set ${KEY_VARIABLE} to a valid key`;
   if (key !== undefined) return { key: checkKey(key, KEY_VARIABLE, hint), keySource: 'environment' };
   if (line === undefined) return undefined;
   return { keyCommand: { line, source: KEY_COMMAND_VARIABLE }, keySource: 'command' };

@@ -138,7 +138,7 @@ test('`doctor` without a key sends nothing and exits with code 3', async () => {
   const { url, requests } = await serving(() => LISTED);
   const { code, of } = await doctor({ PETSTORE_BASE_URL: url });
   const details = ['connection', 'service', 'clock'].map((id) => of(id)?.detail);
-  expect([code, details, requests]).toEqual([3, Array(3).fill('not checked: no API key'), []]);
+  expect([code, details, requests]).toEqual([3, Array(3).fill('not checked: no valid API key'), []]);
 });
 
 const SAVED = '…0001 accepted (saved)';
