@@ -88,7 +88,7 @@ async function openFile(file: string, context: Pick<Context, 'cwd'>, label: stri
 /** @throws PetstoreError `usage` with every invalid row in `problems` */
 export async function readRows(file: InputFile, options: RowOptions): Promise<readonly InputRow[]> {
   const { label, extension } = file;
-  const hint = 'correct the file and run the same command again';
+  const hint = 'correct the input and run the same command again';
   const validator = new RowValidator({ label, hint, ignoreExtra: options.ignoreExtra });
   const text = decodeText(file, options.encoding, validator);
   // `[]` or a header alone is an empty list, but an empty file is an error: a command before the pipe may have failed.
@@ -153,7 +153,7 @@ function detectFormat(start: string): string {
 
 function readJsonArray(text: string, label: string, validator: RowValidator): void {
   const value = tryParseJson(text);
-  if (value === undefined) throw unusableError(label, 'is not valid JSON', 'correct the file');
+  if (value === undefined) throw unusableError(label, 'is not valid JSON', 'correct the input');
   if (!Array.isArray(value))
     throw unusableError(label, 'is not a JSON array', 'write the rows as [{"name": "dog"}, …]');
   for (const row of value) validator.add(row);
