@@ -59,7 +59,7 @@ function facts({ profile, known, refreshed }: ProfileQuota, now: number): readon
   else if (nextRequestAt !== null) rows.push(['next request', formatTime(nextRequestAt, now)]);
   if (updatedAt !== null) rows.push(['updated', `${formatDuration(now - updatedAt)} ago`]);
   if (stateServer) rows.push(['shared', `with all machines that use ${stateServer}`]);
-  if (!known.shared) rows.push(['shared', 'no (state directory is not writable)']);
+  if (!known.shared) rows.push(['shared', 'no (state directory is unavailable)']);
   return rows;
 }
 

@@ -138,7 +138,7 @@ test.each([
 test('`quota` shows that the rate limit is not shared if the state directory is not writable', async () => {
   const env = { PETSTORE_STATE_DIR: join(import.meta.filename, 'x'), ...URL_AND_KEY };
   const { out } = await inProcess(['quota'], { env });
-  expect(out).toMatch(/\nshared {8}no \(state directory is not writable\)\n$/);
+  expect(out).toMatch(/\nshared {8}no \(state directory is unavailable\)\n$/);
 });
 
 /** The quota line `ms` milliseconds after START. */
