@@ -214,7 +214,7 @@ for.
 A key command runs each time the key is needed, for at most 30 seconds and without a shell. To use a shell, write
 sh -c 'COMMAND'. The first line of stdout is the key. To use a key command without a profile, set PETSTORE_API_KEY_COMMAND.
 
-If the active profile has no key, the new profile becomes the active one.`,
+If the active profile has no key, this profile becomes the active one.`,
       output: `two lines; with --json {"profile", "url", "key", "keyCommand", "verified", "active"}: key is masked, and
 keyCommand is true if a key command was saved.`,
       exitCodes: READ_ERRORS,
