@@ -15,7 +15,7 @@ const LIBRARY = { client: 'src/client.ts', sandbox: 'src/sandbox/start.ts' };
 /** Further modules that the types of the library need. */
 const TYPES = ['public-types', 'errors', 'rate-limit/quota'].map((name) => `src/${name}.ts`);
 
-/** Modules that take long to load and are never used, with what replaces them. */
+/** Modules that take long to load and are never used, with their replacements. */
 const STUBS = {
   // conf gets no schema to validate.
   ajv: 'module.exports = {};',

@@ -84,7 +84,7 @@ export async function run(args: readonly string[]): Promise<void> {
   say('| | sent | 429 | in a wait | created | failed | duplicates | seconds | time ÷ reference | warnings |');
   say('| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
   for (const row of ROWS.filter(({ name }) => name.includes(positionals.join(' ')))) {
-    // With few requests, starting the processes takes longer than the requests, so the time has no bound.
+    // With few requests, connecting takes longer than the rate limit requires, so the time has no bound.
     const sized = values.requests ? { ...row, requests: Number(values.requests), timed: false } : row;
     if (!(await isMet(sized, startWorker))) missed.push(row.name);
   }

@@ -18,7 +18,7 @@ export interface LimitServerOptions extends LimiterOptions {
 export interface Seen {
   sent: number;
   refused: number;
-  /** Arrivals during the wait of a 429. */
+  /** Requests that arrived during a wait that a 429 had stated. */
   inside: number;
   /** The number of creates of each name. */
   readonly created: Map<string, number>;

@@ -12,7 +12,7 @@ const FEW = [1, 9] as const;
 /** The faults of requests; the others of the table are faults of a process, the state server or a clock. */
 const OF_REQUESTS = new Set(`${FAILURES} ${REFUSALS} ${UNKNOWN_OUTCOMES} created-twice`.split(' '));
 
-/** The cause of a fault. A world draws only some causes, which coincide more often and leave its other checks exact. */
+/** The cause of a fault. A world draws only some, so that its faults coincide more often and its other checks stay exact. */
 export type Cause = 'service' | 'process' | 'server' | 'clock';
 
 /**

@@ -9,7 +9,7 @@ import { startTcpServer } from './raw-server.ts';
 
 export interface ReceivedRequest {
   readonly method: string;
-  /** Path and query, for example `/v1/categories`. */
+  /** Path and query, for example `/v1/categories?page=2`; for CONNECT, host and port. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
