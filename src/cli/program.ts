@@ -26,7 +26,7 @@ export async function run(context: Context): Promise<number> {
   context.redactor.add(context.env['PETSTORE_API_KEY'] ?? '');
   const program = createProgram(context, context.args);
   try {
-    await program.parseAsync(context.args, { from: 'user' }).catch((error: unknown) => answer(program, error));
+    await program.parseAsync(context.args, { from: 'user' }).catch((error: unknown) => printOrThrow(program, error));
     return 0;
   } catch (error) {
     const { reportError } = await import('./report-error.ts');
@@ -38,7 +38,7 @@ export async function run(context: Context): Promise<number> {
 }
 
 /** Prints the version or the help for which commander stopped. @throws PetstoreError `usage`; other errors unchanged */
-async function answer(program: Program, error: unknown): Promise<void> {
+async function printOrThrow(program: Program, error: unknown): Promise<void> {
   if (!(error instanceof CommanderError)) throw error;
   const { printHelp, printVersion } = await import('./commands/help.ts');
   const isHelp = error.code.startsWith('commander.help');

@@ -46,7 +46,7 @@ export class Progress {
     return this.#hasScreen && (stdin.isTTY || stdin.isRead === true);
   }
 
-  get waiting(): boolean {
+  get isWaiting(): boolean {
     return this.#wait !== undefined;
   }
 

@@ -55,7 +55,7 @@ test.each<[Options, WorldOptions, HttpWait, string]>([
 ])('with the options %j and the context %j, stderr after the wait %j is %j', async (options, place, given, line) => {
   const { clock, progress, shown } = start(options, place);
   progress.wait(given);
-  expect(progress.waiting).toBe(given.until > NOW + 1000);
+  expect(progress.isWaiting).toBe(given.until > NOW + 1000);
   progress.status(() => '3 of 9 rows');
   progress.busy(1);
   // Time for a spinner to load and appear.

@@ -40,11 +40,11 @@ export function* formatTable<Row>(
   const layOut = available === undefined ? padded : fitted;
   const cell = (row: Row, column: Column<Row>, at: number): string => {
     const content = text(row, column);
-    const shorten = column.wrap ? wrap : cut;
+    const shorten = column.wrap ? wrap : truncate;
     const visible = available === undefined ? content : shorten(content, widths[at] ?? 0);
     return column.paint ? column.paint(row, style)(visible) : visible;
   };
-  const headings = heads.map((head, at) => cut(head, widths[at] ?? 0));
+  const headings = heads.map((head, at) => truncate(head, widths[at] ?? 0));
   yield `${style.bold(layOut([headings], widths, alignments).trimEnd())}\n`;
   for (let from = 0; from < rows.length; from += PAGE_ROWS) {
     const lines = rows.slice(from, from + PAGE_ROWS).map((row) => columns.map((column, at) => cell(row, column, at)));
@@ -79,7 +79,7 @@ const padded: LayOut = (rows, widths, alignments) => {
   return lines.map((line) => `${line.join(' '.repeat(GAP_CELLS)).trimEnd()}\n`).join('');
 };
 
-function cut(text: string, cells: number): string {
+function truncate(text: string, cells: number): string {
   if (width(text) <= cells) return text;
   return cells < 2 ? '…' : `${longestPrefix(text, cells - 1)}…`;
 }

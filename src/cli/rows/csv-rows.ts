@@ -123,7 +123,7 @@ function readHeader(
     if (another !== undefined) throw validator.fatalError(`duplicate column ${quoted(wanted)} in the header`, headLine);
     if (at >= 0 || (field === 'description' && !map.has(field))) return at;
     const hint = map.has(field) ? 'use one of these columns for --map' : ADD_HEADER;
-    throw validator.fatalError(`no column ${quoted(wanted)}; found ${list(columns)}`, headLine, hint);
+    throw validator.fatalError(`no column ${quoted(wanted)}; found ${formatColumns(columns)}`, headLine, hint);
   };
   const [name, description] = [positionOf('name'), positionOf('description')];
   if (name === description)
@@ -133,7 +133,7 @@ function readHeader(
   const extra = ignoreExtra ? [] : columns.filter(isExtra);
   if (extra.length > 0) {
     const what = extra.length === 1 ? 'column' : 'columns';
-    throw validator.fatalError(`unknown ${what} ${list(extra)}`, headLine, IGNORE_EXTRA);
+    throw validator.fatalError(`unknown ${what} ${formatColumns(extra)}`, headLine, IGNORE_EXTRA);
   }
   return (cells, line) => {
     // Skip the rows of empty cells that spreadsheets write.
@@ -147,7 +147,7 @@ function readHeader(
   };
 }
 
-function list(columns: readonly string[]): string {
+function formatColumns(columns: readonly string[]): string {
   const named = columns.filter((column) => column !== '');
   return formatSome(named.map(quoted), MOST_NAMED) || 'no names';
 }

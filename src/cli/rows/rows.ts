@@ -28,16 +28,16 @@ export interface RowOptions extends DelimitedOptions {
 const SAVE_AS_UTF8 = 'save the file as UTF-8 (in Excel: "CSV UTF-8")';
 const SAVE_AS_CSV = 'save the data as CSV (in Excel: "CSV UTF-8")';
 const DECOMPRESS = 'decompress the file first';
-const NO_ROWS = 'is not CSV, TSV, JSON or NDJSON';
+const UNSUPPORTED = 'is not CSV, TSV, JSON or NDJSON';
 
-/** File types by their first bytes. */
-const NO_TEXT: readonly (readonly [start: string, is: string, hint: string])[] = [
+/** The first bytes of file types that are not supported. */
+const FILE_SIGNATURES: readonly (readonly [start: string, is: string, hint: string])[] = [
   ['PK\x03\x04', 'is a ZIP archive', DECOMPRESS],
   ['\xd0\xcf\x11\xe0', 'is an Excel workbook', SAVE_AS_CSV],
   ['\x1f\x8b', 'is compressed with gzip', DECOMPRESS],
-  ['%PDF', NO_ROWS, SAVE_AS_CSV],
+  ['%PDF', UNSUPPORTED, SAVE_AS_CSV],
   // HTML or XML.
-  ['<', NO_ROWS, SAVE_AS_CSV],
+  ['<', UNSUPPORTED, SAVE_AS_CSV],
 ];
 const BYTE_ORDER_MARKS: Readonly<Record<string, string>> = {
   '\xef\xbb': 'utf-8',
@@ -116,7 +116,7 @@ export async function readRows(file: InputFile, options: RowOptions): Promise<re
  */
 function decodeText({ bytes, label }: InputFile, typed: string | undefined, validator: RowValidator): string {
   const start = bytes.toString('latin1', 0, 4);
-  const [, is, hint = ''] = NO_TEXT.find(([first]) => start.startsWith(first)) ?? [];
+  const [, is, hint = ''] = FILE_SIGNATURES.find(([first]) => start.startsWith(first)) ?? [];
   if (is && bytes.includes('xl/workbook')) throw unusableError(label, 'is an Excel workbook', SAVE_AS_CSV);
   if (is) throw unusableError(label, is, hint);
   const marked = BYTE_ORDER_MARKS[start.slice(0, 2)];

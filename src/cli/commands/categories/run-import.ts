@@ -57,7 +57,7 @@ async function create(session: Session, rows: readonly NewCategory[], concurrenc
       maxRetries: options.maxRetries,
       timeoutMs: options.timeout,
       onProgress: (counts) =>
-        progress.status((room) => line({ counts, quota: ledger.quota(), isWaiting: progress.waiting, room })),
+        progress.status((room) => line({ counts, quota: ledger.quota(), isWaiting: progress.isWaiting, room })),
       onPause: (pause) => progress.wait(pause),
       warn(text) {
         progress.status(undefined);
