@@ -62,7 +62,7 @@ export interface ErrorDetails {
 /** @internal */
 export type Hint = Pick<ErrorDetails, 'hint' | 'reason'>;
 
-/** The error of the program and the client library; its message never contains an API key. */
+/** The error of the program and the client library; neither users nor callers see an API key in it. */
 export class PetstoreError extends Error {
   declare readonly name: 'PetstoreError';
   readonly kind: ErrorKind;

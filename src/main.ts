@@ -23,7 +23,7 @@ const redactor = new Redactor();
 /** The signal by which the process ends. */
 let received: Signal | undefined;
 
-/** Results on stdout are never altered; messages on stderr are redacted, and one that cannot be written changes no exit code. */
+/** Text on stdout is written unchanged; text on stderr is redacted, and a failed write to stderr changes no exit code. */
 function output(stream: NodeJS.WriteStream): Output {
   const isStderr = stream === process.stderr;
   // Without a listener, a stream error would end the process with a stack trace.
@@ -115,7 +115,8 @@ function homeDir(env: Context['env']): string | undefined {
   }
 }
 
-// Scripts run --version to check that petstore is installed, and a shell runs `completion` when it starts.
+// A text that needs no command tree: scripts run --version to check that petstore is installed, and shells run `completion`
+// when they start.
 async function fixedText(args: readonly string[]): Promise<string | undefined> {
   const [word = '', shell = ''] = args;
   if (args.length === 1 && /^(?:--version|-V)$/.test(word)) return `${VERSION}\n`;
@@ -124,7 +125,6 @@ async function fixedText(args: readonly string[]): Promise<string | undefined> {
 }
 
 async function perform(context: Context): Promise<number> {
-  // A fixed text needs no command tree.
   const text = await fixedText(context.args);
   if (text !== undefined) {
     const written = await context.stdout.write(text).catch(() => 'failed');

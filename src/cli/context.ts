@@ -58,7 +58,7 @@ export interface Context {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly clock: Clock;
-  /** Aborted with a PetstoreError of kind `interrupted` on a signal. */
+  /** Aborted with a PetstoreError `interrupted` when the process receives SIGINT or another signal that ends it. */
   readonly signal: AbortSignal;
   /** Interrupts the program, as Ctrl-C does outside of a prompt. */
   readonly interrupt: () => void;

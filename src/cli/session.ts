@@ -12,7 +12,7 @@ import type { CredentialRequest, Credentials } from './profiles/credentials.ts';
 import { definedOverrides, loginHint, readCredentialRequest, resolveCredentials } from './profiles/credentials.ts';
 import { Progress } from './progress.ts';
 
-/** Errors are PetstoreErrors. Nothing is read, loaded or sent before a method is called. */
+/** Nothing is read, loaded or sent before a method is called. */
 export class Session {
   readonly context: Context;
   readonly options: GlobalOptions;

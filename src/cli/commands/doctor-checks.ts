@@ -126,7 +126,7 @@ export async function checkServer(server: StateServer, clock: Clock): Promise<st
   const log = new StreamLog(format, { server, clock, key, ttlMs: 1000, freshMs: 0, rotateAt: 1 });
   try {
     const policy = await server.evictionPolicy();
-    // The first record creates the log and rotates it; the second reads it.
+    // The first append creates the log and rotates it; the second reads the rotated log.
     for (const record of ['1', '2']) await log.append(record);
     return policy;
   } catch (error) {

@@ -12,7 +12,7 @@ import { unknownTopicError } from '../usage-error.ts';
 
 const TOPIC_HEADINGS = { exitCodes: 'Exit codes:', environment: 'Environment variables:' };
 const SUCCESS = { code: 0, meaning: 'success' };
-// Wider text is hard to read, and narrower text hard to follow.
+// In cells: longer and shorter lines are hard to read.
 const WIDEST = 100;
 const NARROWEST = 40;
 /** The smallest width of descriptions beside their terms; with less room, they stand below. */

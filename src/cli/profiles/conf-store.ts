@@ -83,7 +83,7 @@ function isStoredProfile(value: unknown): boolean {
 /**
  * Makes the user's own file private; a file owned by root, such as a mounted secret, is used as it is.
  * @returns false if there is no such file
- * @throws PetstoreError `storage` for a file owned by another user, whose key command would run as this user
+ * @throws PetstoreError `storage` for a special file, and for a file of another user, whose key command would run as this user
  */
 function isUsable(path: string): boolean {
   const stats = statIfAny(path);

@@ -191,7 +191,7 @@ function overridingKey({ key, keyCommand: line }: CredentialRequest): FoundKey |
   return { keyCommand: { line, source: KEY_COMMAND_VARIABLE }, keySource: 'command' };
 }
 
-/** How to save a key, and a base URL if there is none. */
+/** The hint to save a key, or a base URL and a key. */
 export function loginHint(profile: string, withUrl = false): string {
   const login = `petstore auth login ${profile}`;
   return withUrl
