@@ -72,7 +72,8 @@ test.each([
 
 test('the error about a file lists every invalid row, with its first line unless the file is a JSON array', async () => {
   const csv = 'name,description\n"two\nlines",ok\n,no name\n\nx\n" ",quoted\nx,y,z\n"fine",""\n';
-  const { message, details } = await failure(csv);
+  const { message, details, hint } = await failure(csv);
+  expect(hint).toBe('correct the input and run the same command again');
   expect(message).toBe(
     [
       'it has 4 problems',
