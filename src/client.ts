@@ -43,15 +43,15 @@ export { PetstoreError };
 /** A client of one base URL with one key. Every rejection is a PetstoreError. */
 export interface Client {
   readonly categories: {
-    /** `GET /categories`: every category, in the service's order. */
+    /** `GET /categories`: the categories in the service's order. If the service sent only one page, `onWarning` is called. */
     list(options?: CallOptions): Promise<readonly Category[]>;
-    /** The category of exactly this name, or of this id, from the list; `rejected` with code `not_found` or `ambiguous`. */
+    /** The category with exactly this name or this id, from the list; otherwise `rejected` with code `not_found` or `ambiguous`. */
     get(category: string | CategoryId, options?: CallOptions): Promise<Category>;
-    /** `POST /categories`: the category as created. A request that may have been processed is never sent again. */
+    /** `POST /categories`: the created category. A request that may have been processed is never sent again. */
     create(category: NewCategory, options?: CreateOptions): Promise<Category>;
     /**
-     * Creates a category for each row whose name the list does not show, as `petstore categories import` does: one import
-     * at a time, and no row twice. A run that ends early is rejected with an error whose `document` has the results so far.
+     * Creates a category for each name that the list does not show, as `petstore categories import` does: one import at a
+     * time. If rows failed or the run ended early, the error has the results in `document`, unless nothing was sent.
      */
     import(rows: ImportRows, options?: ImportOptions): Promise<ImportDocument>;
   };
@@ -68,7 +68,7 @@ const LIMITS = ['maxWaitMs', 'maxRetries', 'timeoutMs'];
 const OPTIONS = ['baseUrl', 'apiKey', 'stateDir', 'stateUrl', 'statePassword', ...LIMITS, 'onWait', 'onWarning'];
 
 /**
- * Creates a client. All petstore processes and clients that use the same base URL, key and state directory share one rate limit.
+ * All petstore processes and clients that use the same base URL, key and state directory share one rate limit.
  * @throws PetstoreError `usage` for a missing, invalid or unknown option, `auth` for a missing or malformed key
  * @example
  * const client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: process.env.PETSTORE_API_KEY });

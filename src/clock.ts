@@ -20,7 +20,7 @@ export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  // `performance` would take Node 3 ms to load.
+  // `performance` would take almost a millisecond to load.
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   random: () => Math.random(),
   async sleep(ms, signal) {

@@ -2,7 +2,7 @@
 
 /** A category as the service returns it, unknown fields included. */
 export interface Category {
-  /** Assigned by the service; an int64, so a bigint above 2^53. */
+  /** Assigned by the service. An int64: a bigint unless it is a safe integer. */
   readonly id: number | bigint;
   readonly name: string;
   readonly description?: string;
@@ -23,13 +23,13 @@ export interface ClientOptions {
   readonly baseUrl: string;
   /** Sent in `Authorization` only. Undefined is rejected like an empty key. */
   readonly apiKey: string | undefined;
-  /** Directory for the shared state of the rate limit (default: that of the command line); null keeps it in memory. */
+  /** Directory for rate limits and import locks (default: that of the command line); null keeps them in memory. */
   readonly stateDir?: string | null | undefined;
-  /** A Valkey or Redis server that shares the rate limit among machines: `rediss://user@host:6379/0`. */
+  /** A Valkey or Redis server that shares rate limits and import locks among machines: `rediss://user@host:6379/0`. */
   readonly stateUrl?: string | undefined;
   /** The password for `stateUrl`. */
   readonly statePassword?: string | undefined;
-  /** Longest single wait for the rate limit, in milliseconds (default 120,000); beyond it, calls fail with `retryAt`. */
+  /** Longest single wait for the rate limit, in milliseconds (default 120,000); a call that must wait longer is rejected. */
   readonly maxWaitMs?: number | undefined;
   /** Retries of one request after the first attempt (default 4). */
   readonly maxRetries?: number | undefined;
@@ -70,17 +70,17 @@ export type ImportRows = Iterable<NewCategory> | AsyncIterable<NewCategory>;
 export interface ImportOptions extends CallOptions {
   /** The maximum number of concurrent requests, from 1 to 64 (default 8). */
   readonly concurrency?: number | undefined;
-  /** Called after the first list, and after each row. */
+  /** Called after the first list, after each create, and after each lookup of unknown names. */
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined;
 }
 
 /** How many names are in each state; a name that several rows repeat counts once. */
 export interface ImportProgress {
   readonly created: number;
-  /** The names that existed. */
+  /** Names whose category existed. */
   readonly skipped: number;
   readonly failed: number;
-  /** The names that may or may not exist, for now. */
+  /** Names whose category may or may not exist, for now. */
   readonly unknown: number;
   readonly pending: number;
 }
@@ -88,7 +88,7 @@ export interface ImportProgress {
 /** The results of an import. Rows are counted from 1. */
 export interface ImportDocument {
   readonly created: readonly Category[];
-  /** Rows whose category exists (`differs`: with another description), and rows that repeat the name of an earlier row. */
+  /** Rows whose category existed (`differs`: with another description), and rows that repeat the name of an earlier row. */
   readonly skipped: readonly {
     readonly row: number;
     readonly name: string;
@@ -106,9 +106,9 @@ export interface ImportDocument {
   }[];
   /** Rows whose category may or may not exist. */
   readonly unknown: readonly { readonly row: number; readonly name: string; readonly reason?: string | undefined }[];
-  /** The number of names that were not sent, or certainly not processed. */
+  /** The number of names that were not sent, or were certainly not processed. */
   readonly pending: number;
-  /** New categories that no row explains: each may be an unknown row. */
+  /** New categories that no row explains: each may belong to an unknown row. */
   readonly unexplained?: readonly Pick<Category, 'id' | 'name'>[];
 }
 
@@ -121,6 +121,6 @@ export interface ApiResponse {
   readonly status: number;
   /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** The parsed JSON, in which an integer above 2^53 is a bigint; a string if the body is not JSON, null if it is empty. */
+  /** The parsed JSON, with a bigint for each unsafe integer; a string if the body is not JSON, null if it is empty. */
   readonly body: unknown;
 }

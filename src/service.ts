@@ -25,7 +25,7 @@ export interface ServiceOptions extends MachineOptions, Omit<HttpClientOptions, 
   readonly stateServer?: StateServerOptions | undefined;
   /** Opens the endpoint before the first request; `close` closes it. Default: the endpoint for the ledger's base URL and key. */
   readonly openEndpoint?: (() => Promise<Endpoint>) | undefined;
-  /** Receives a line for each request and response. */
+  /** Receives the trace of each request and response, line by line. */
   readonly onTrace?: ((line: string) => void) | undefined;
 }
 
@@ -55,7 +55,7 @@ export class Service {
     return this.#ledger;
   }
 
-  /** @throws PetstoreError `usage` for an invalid URL of the proxy, `storage` for an embedded sandbox */
+  /** @throws PetstoreError `usage` for an invalid proxy variable; errors of `openEndpoint` */
   httpClient(): Promise<HttpClient> {
     this.#client ??= this.#openClient();
     return this.#client;

@@ -39,7 +39,7 @@ export class Calls {
   }
 
   /**
-   * @param names the options that only some calls have
+   * @param names the options of this call besides `signal` and `timeoutMs`
    * @throws PetstoreError
    */
   async run<Options extends CallOptions, Result>(
@@ -81,7 +81,7 @@ export class Calls {
   }
 }
 
-// The signals derived from those of the program: Node 20 and 22 never free the results of `AbortSignal.any` before its sources.
+// The signals derived from those of the program. Node.js 20 and 22 never free a result of `AbortSignal.any` before its source.
 const derivedSignals = new WeakMap<AbortSignal, AbortSignal>();
 
 // No listener is added to the program's signal, which many calls may share. Returns a function that unlinks the signals.

@@ -136,7 +136,7 @@ function nearName(wanted: string, names: readonly string[]): string | undefined 
 }
 
 /**
- * Creates a category, with `ifMissing` only if the list shows no category of exactly this name.
+ * Creates a category; with `ifMissing`, only if the list shows no category of exactly this name.
  * @param warn called if the existing category has another description, or the service changed the name
  * @throws PetstoreError as `create` does; `service` if the list does not prove that the category is missing
  */

@@ -9,7 +9,7 @@ import { isJsonObject, parseJson } from '../text/json.ts';
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
-/** @throws PetstoreError `service` if the body is not a list of categories; the message never quotes the response */
+/** @throws PetstoreError `service` if the body is not a list of categories; the message never quotes the body */
 export function decodeList(response: HttpResponse): readonly Category[] {
   const value = decodeJson(response);
   if (!Array.isArray(value)) throw invalidResponseError(response, 'expected an array of categories', CHECK_URL);
@@ -24,7 +24,7 @@ export function hasNextPage({ headers }: HttpResponse): boolean {
   return /;\s*rel\s*=\s*"?[^";,]*\bnext\b/i.test(links);
 }
 
-/** @throws PetstoreError `service` if the body is not a category; the message never quotes the response */
+/** @throws PetstoreError `service` if the body is not a category; the message never quotes the body */
 export function decodeCreated(response: HttpResponse): Category {
   return decodeCategory(decodeJson(response), (what) => invalidResponseError(response, `the category ${what}`));
 }

@@ -10,7 +10,7 @@ import { TransportError } from './types.ts';
 
 // How long a create in flight waits for its response after Ctrl-C, since the service may process it anyway.
 const ABORT_GRACE_MS = 2000;
-/** Thrown just before the first byte if the ticket is no longer valid. */
+/** Thrown just before the first byte if the request was aborted or its ticket is no longer valid. */
 const WITHDRAWN = new Error('the ticket was withdrawn');
 
 /** Sends requests within the rate limit, and retries if allowed. */
@@ -19,7 +19,7 @@ export class HttpClient {
   readonly #tickets: TicketQueue;
   readonly #pendingSends = new Set<Promise<unknown>>();
   readonly #closed = new AbortController();
-  /** Aborts creates and other unsafe requests: after the client's signal and the grace period. */
+  /** Aborts creates and other unsafe requests when the grace period after the client's signal ends. */
   readonly #grace = new AbortController();
   #inFlight = 0;
   #successes = 0;
@@ -102,7 +102,7 @@ export class HttpClient {
   }
 
   /**
-   * @param stop ends an attempt that is not sent yet
+   * @param stop aborts a safe request at any time, and another one until it is sent
    * @returns undefined if the ticket was withdrawn before anything was sent
    */
   async #attempt(

@@ -15,7 +15,7 @@ import { toTransportError } from './transport-errors.ts';
 import type { TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
-/** @throws TransportError if the proxy failed; otherwise errors of the TLS connection to the service. `ABORT_ERR` after `timeoutMs` */
+/** @throws TransportError if the proxy failed; otherwise the error of the TLS connection to the service, ABORT_ERR if it timed out */
 export async function openTunnel(
   proxy: ProxySetting,
   { host, hostname, port }: buildConnector.Options,

@@ -14,7 +14,8 @@ export interface ProxySetting {
 /**
  * HTTP_PROXY is not read, since http is allowed for loopback only.
  * @returns undefined for a direct connection
- * @throws PetstoreError `usage` if the value is not an http or https URL; the message omits it, since it may contain a password
+ * @throws PetstoreError `usage` if the value is not an http or https URL without a path; the message omits the value, which may
+ *   contain a password
  */
 export function proxyFor(target: URL, env: Environment): ProxySetting | undefined {
   // A lowercase variable overrides the uppercase one.

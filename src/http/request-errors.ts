@@ -6,7 +6,7 @@ import { tryParseJson } from '../text/json.ts';
 import { isSafe, statusTraits } from './retry.ts';
 import type { HttpRequest, TransportError } from './types.ts';
 
-// How to check whether the request was processed.
+// Names the request, and how to check whether it was processed.
 function describeUncertain(request: HttpRequest): Hint & { readonly what: string } {
   const category = nameToCreate(request);
   if (category === undefined) {
@@ -29,7 +29,7 @@ export function nameToCreate({ method, path, body = '' }: HttpRequest): string |
 
 /**
  * The error of the last attempt if it received no complete response.
- * @param signal its reason is the cause of an interruption, with the exit code
+ * @param signal its reason is the error of an aborted request, or the source of that error's cause and exit code
  */
 export function attemptError(request: HttpRequest, failure: TransportError, signal: AbortSignal): unknown {
   const isUnknown = !isSafe(request.method) && failure.requestSent;

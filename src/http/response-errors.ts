@@ -54,7 +54,7 @@ function limitHint(reason: Limit['reason'], retryAt: number | undefined, now: nu
   return { hint: retryAt === undefined ? 'try again' : `try again ${formatTime(retryAt, now)}` };
 }
 
-/** The error of any final response except a 429, which the HTTP client handles. */
+/** The error of a final response that is not a success; a 429 has `rateLimitedError`. */
 export function responseError(request: HttpRequest, response: HttpResponse): PetstoreError {
   const { status } = response;
   const details = { status, ...decodeServiceError(response.body) };

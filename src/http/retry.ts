@@ -33,7 +33,7 @@ export function statusTraits(status: number): StatusTraits {
   return STATUSES[status] ?? (status >= 500 || status < 300 ? { isAmbiguous: true } : {});
 }
 
-/** Whether a method may be retried after any failure (RFC 9110, 9.2.1). */
+/** Whether a method changes nothing on the service, so that it may be sent again (RFC 9110, 9.2.1). */
 export function isSafe(method: string): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 }
@@ -56,7 +56,7 @@ const BACKOFF_CAP_MS = 10_000;
 
 /**
  * The pause before the next attempt, in milliseconds (RFC 9110, 9.2.2).
- * @param limits `made`: the number of attempts so far; `maxWaitMs`: the longest pause
+ * @param limits `made`: the number of attempts that count; `maxWaitMs`: the longest pause
  * @param random in [0, 1), for the jitter
  * @returns undefined if the result is final
  */

@@ -22,12 +22,13 @@ interface TicketRequest {
 export class TicketQueue {
   readonly #options: HttpClientOptions;
   readonly #isBusy: () => boolean;
-  /** Whether a request is first in line, and the callbacks of the requests behind it. */
+  /** Whether a request is first in line. */
   #isTaken = false;
+  /** The callbacks of the requests behind it, in order. */
   readonly #callNext = new Set<() => void>();
   /** The wait of the request that is first in line, as reported last. */
   #reported: HttpWait | undefined;
-  /** Its wait for a response to this process or to another one, and the start of that wait on the monotonic clock. */
+  /** The current wait for a response: whether this process has a request in flight, and when it began, by the monotonic clock. */
   #pending: { readonly isOwn: boolean; readonly since: number } | undefined;
 
   /** @param isBusy whether this process has a request in flight */
@@ -38,7 +39,7 @@ export class TicketQueue {
 
   /**
    * Waits for a ticket. If the first request must wait, so must all others; an aborted request leaves the queue.
-   * @throws PetstoreError `rate_limited` if the wait is longer than `maxWaitMs`; the reason of `signal`
+   * @throws PetstoreError `rate_limited` if the wait is longer than `maxWaitMs`; errors of the ledger; the reason of `signal`
    */
   async take(request: TicketRequest): Promise<string> {
     if (this.#isTaken) await this.#queue(request.signal);
@@ -120,7 +121,7 @@ export class TicketQueue {
     await clock.sleep(Math.max(1, Math.min(poll, left)), signal);
   }
 
-  // Reports a wait once for each reason and end time.
+  // Reports a wait unless the last report had the same end.
   #report(wait: HttpWait): void {
     if (wait.until === this.#reported?.until) return;
     this.#reported = wait;

@@ -1,4 +1,5 @@
-// Prints each attempt for --verbose: request, response, headers and duration, but no keys or query values.
+// Prints each attempt for --verbose: request, status, headers, duration and the body of an error. The API key, headers that may
+// contain secrets, and query values are redacted.
 import type { Clock } from '../clock.ts';
 import { escapeControls } from '../text/escape.ts';
 import { formatCount } from '../text/format.ts';

@@ -82,7 +82,7 @@ function dispatchOptions(
   const headers: Record<string, string> = {
     authorization: `Bearer ${options.key}`,
     accept: 'application/json',
-    // The size limit counts bytes on the wire, so compression would evade it.
+    // undici does not decompress bodies.
     'accept-encoding': 'identity',
     'user-agent': `petstore-cli/${options.version}`,
   };

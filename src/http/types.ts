@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Wait } from '../public-types.ts';
 import type { Ledger } from '../rate-limit/ledger.ts';
 
-/** Names are lowercase; different values of a repeated header are joined with commas, as in `fetch`. */
+/** Names are lowercase; the different values of a repeated header are joined with commas. */
 export type HttpHeaders = Readonly<Record<string, string | undefined>>;
 
 export interface HttpRequest {
@@ -13,7 +13,7 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array | undefined;
   /** Aborts this request and its waits instead of the client's signal; even a create that was sent, without a grace period. */
   readonly signal?: AbortSignal | undefined;
-  /** Ends the waits of this request instead of the other signals, whose aborts it includes; a create that was sent continues. */
+  /** Ends the waits of this request instead of the other signals, whose aborts it must include; a create that was sent continues. */
   readonly stop?: AbortSignal | undefined;
   /** Overrides the client's timeout per attempt. */
   readonly timeoutMs?: number | undefined;

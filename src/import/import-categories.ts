@@ -54,12 +54,12 @@ export async function importCategories(options: ImportOptions): Promise<ImportDo
     if (error) throw new PetstoreError(error.kind, error.message, { ...error.details, document });
     return document;
   } finally {
-    // If the release cannot be recorded, the next run detects that this process has ended.
+    // If the release cannot be recorded, the next run waits until it sees that this process has ended.
     await lock.close().catch(() => undefined);
   }
 }
 
-/** Returns a function that waits, until the signal is aborted, and reports each pause. */
+/** Returns a function that reports each pause, waits, and rejects if the signal is aborted. */
 export function pauseOf({ clock, signal, onPause }: Pick<ImportOptions, 'clock' | 'signal' | 'onPause'>): Pause {
   return async (ms, reason) => {
     if (ms <= 0) return;
@@ -76,7 +76,7 @@ interface ClientContext extends Omit<ImportOptions, 'rows' | 'lockPlace' | 'conc
 
 /**
  * Imports the rows of a program.
- * @throws PetstoreError: `usage` for invalid rows or options, otherwise as `importCategories` does
+ * @throws PetstoreError `usage` for invalid rows or options, `storage` without a home directory; as `importCategories` does
  */
 export async function importRows(
   given: ImportRows,
@@ -117,7 +117,7 @@ async function readRows(rows: ImportRows, signal: AbortSignal) {
   }
 }
 
-/** By base URL. Kept when a client is closed: the service may still process the creates of an import that was aborted. */
+/** By target. Kept when a client is closed: the service may still process the creates of an import that was aborted. */
 const locksInMemory = new Map<string, MemoryLog<LockState>>();
 
 /**

@@ -13,7 +13,7 @@ const COMPARE = 'compare the list of categories with the file';
 /** Why a run ended before every row was done. */
 export interface Stop {
   readonly error: PetstoreError;
-  /** Whether another import of the same file may create rows twice: the error, whose hint warns of this, then comes first. */
+  /** Whether another import of the same rows may create categories twice: this error, whose hint warns of it, then comes first. */
   readonly rerunUnsafe: boolean;
 }
 
@@ -41,7 +41,7 @@ export function incompleteListError(count: number, isCreated: boolean): Petstore
   return new PetstoreError('unknown_outcome', `cannot determine which rows exist: ${what} listed before`, { hint });
 }
 
-/** @param isRow whether the file also has a row with the changed name: that row may own the category, so respelling does not help */
+/** @param isRow whether a row has the changed name: the category may belong to that row, so another spelling does not help */
 export function changedNameError(name: string, changed: string, isRow: boolean): PetstoreError {
   const message = `the service changed the name ${quoted(name)} to ${quoted(changed)}`;
   const hint = isRow ? COMPARE : "use the service's spelling of all names in the file";
@@ -57,18 +57,18 @@ export function noValidResponseError(): PetstoreError {
   return new PetstoreError('unknown_outcome', 'the service returned no valid response to several creates');
 }
 
-/** @returns undefined if every row exists */
+/** @returns undefined if the category of every row exists */
 export function importError(document: ImportDocument, stop: Stop | undefined): PetstoreError | undefined {
   const { unknown, failed } = document;
   const isUnknown = unknown.length > 0;
   const stopped = stop && stopError(stop.error, isUnknown);
   const byPrecedence = [
-    // Another import of the same file may create rows twice.
+    // Another import of the same rows may create categories twice.
     stop?.rerunUnsafe ? stopped : undefined,
     // Another import would end in the same way, or the user has ended this one.
     stop && mustBeResolved(stop.error) ? stopped : undefined,
     isUnknown ? unknownRowsError(document, stop?.error) : undefined,
-    // These exit codes mean that nothing was changed, or that it is enough to wait.
+    // The exit codes of other stops mean that nothing was changed, or that it is enough to wait.
     stopped,
     failed[0] && rejectedRowsError(failed[0], failed.length),
   ];

@@ -1,4 +1,4 @@
-// The list of existing categories, which is fetched again if it is incomplete, and the categories that a run knows from lists.
+// The list of existing categories, which is fetched again if it is incomplete, and the categories that a run knows.
 import type { Categories, ListFlaw } from '../api/categories.ts';
 import { PetstoreError } from '../errors.ts';
 import type { Category } from '../public-types.ts';
@@ -19,13 +19,14 @@ export interface FetchedList {
   readonly flaw: ListFlaw | undefined;
   /** The owner of each known category that the list lacks; empty if the list has a flaw, since it then proves nothing. */
   readonly missing: readonly (ImportEntry | undefined)[];
-  /** Whether the list has no flaw and lacks no known category: a row that the list does not show does not exist. */
+  /** Whether the list has no flaw and lacks no known category: it then shows every category. */
   readonly isComplete: boolean;
 }
 
 /**
  * Fetches the list, and fetches it again after 2 s and 4 s if it is incomplete.
- * @param known receives the categories of each list without a flaw; those of other lists may no longer exist
+ * @param known receives the categories of each list without a flaw
+ * @param once whether the first request neither waits for the rate limit nor is retried
  */
 export async function fetchList(
   { categories, pause }: FetchListOptions,
@@ -61,7 +62,7 @@ interface Known {
  * Every category that a list or a 201 has shown to this run, by id. Invariants:
  * - The service has no delete, so a category stays known: a later list without it is incomplete.
  * - A category is old, from the first list, or new; this never changes.
- * - It has at most one owner, and a name of the file owns at most one category. The owner never changes.
+ * - It has at most one owner, and a name in the file owns at most one category. The owner never changes.
  * - A new category without an owner is unexplained: it may belong to any uncertain name, if the service changed that name.
  */
 export class KnownCategories {

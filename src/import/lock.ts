@@ -1,5 +1,5 @@
 // The lock of a base URL: one import at a time (docs/import.md). It keeps the drain, too: how long the service may still
-// process the creates of this run and of earlier ones. Each record contains the drain that is left at its time.
+// process the creates of this run and of earlier ones. Each record contains the drain that the next run must wait for.
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
@@ -11,11 +11,11 @@ import { revisionOf } from './lock-format.ts';
 
 /** How often a run records that it is alive, in milliseconds. */
 export const HEARTBEAT_MS = 3000;
-/** How long the service may process a create after the process that sent it was killed, in milliseconds. */
+/** How long the service may still process a create after the process that sent it was killed, in milliseconds. */
 export const DRAIN_MS = 10_000;
 /**
- * A run on a state server sends nothing if its last record is older: one heartbeat (3 s), the time for which a call is retried
- * (5 s), and the timeouts of its first and last attempt (1 s each).
+ * A run on a state server sends no create if it last reached the server longer ago: one heartbeat (3 s), the time for which a
+ * call is retried (5 s), and the timeouts of its first and last attempt (1 s each).
  */
 export const CONFIRMED_WITHIN_MS = 10_000;
 /** A live run records its lock again within this time after a state server lost it; until then, a new lock is provisional. */
@@ -53,7 +53,7 @@ export class Lock {
   #confirmAt = 0;
   /** The time of the last record of this run. */
   #recordedAt = 0;
-  /** The error of the last record if it could not be written. */
+  /** The error of the last heartbeat if it failed. */
   #failure: unknown;
   /** The end of the drain, by the monotonic clock. */
   #drainedAt = Number.NEGATIVE_INFINITY;
@@ -96,7 +96,7 @@ export class Lock {
     const revision = revisionOf(state);
     if (state.holder && !this.#isDead(state.holder, revision)) return false;
     await this.#append('acquire', revision);
-    // Otherwise, another run won the race.
+    // Another run may have won the race.
     if (!this.#isHolder) return false;
     const now = this.#clock.monotonic();
     this.#drainedAt = now + this.#log.cached().drainMs;

@@ -30,7 +30,7 @@ type Skipped = ImportDocument['skipped'][number];
 export class ImportResults {
   /** The number of names in each state. */
   readonly #counts = { skipped: 0, unknown: 0, created: 0, failed: 0 };
-  /** The new categories that no name explains: each may be an unknown name. */
+  /** The new categories that no name explains: each may belong to an unknown name. */
   unexplained: readonly Category[] = [];
   readonly #entries = new Map<string, ImportEntry>();
   readonly #repeats: { readonly row: number; readonly of: ImportEntry }[] = [];
@@ -66,7 +66,7 @@ export class ImportResults {
     return { created, skipped, failed, unknown, pending };
   }
 
-  /** Each list is in the order of the file. */
+  /** Each list of rows is in the order of the file. */
   document(): ImportDocument {
     const created = this.#allOf('created', ({ category }) => category);
     const existing = this.#allOf('skipped', ({ category }, { row, name, description }): Skipped => {

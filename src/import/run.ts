@@ -75,7 +75,7 @@ class Run implements RunResult {
     this.results = new ImportResults(options.rows);
   }
 
-  /** Keeps the first stop, unless a later one means that another import may create rows twice. */
+  /** Keeps the first stop, unless a later one means that another import may create categories twice. */
   end(error: unknown, rerunUnsafe = false): void {
     if (!this.stop || (rerunUnsafe && !this.stop.rerunUnsafe))
       this.stop = { error: toPetstoreError(error), rerunUnsafe };
@@ -156,7 +156,7 @@ class Run implements RunResult {
     } catch (error) {
       const { outcome, isFatal } = classifyError(error);
       if (isFatal) this.end(error);
-      // If another client creates a row that was not sent, the row counts as existing.
+      // If another client creates the category meanwhile, the row is skipped, since it was not sent.
       if (outcome === 'unsent') entry.sent--;
       if (outcome === 'rejected') this.results.set(entry, { state: 'failed', error: toPetstoreError(error) });
       if (outcome === 'rejected' || outcome === 'unsent') return true;
@@ -178,7 +178,7 @@ class Run implements RunResult {
     await pause(lock.drainMs, 'requests');
     const { isComplete } = await this.#list();
     for (const entry of this.results.in('unknown')) {
-      // An unexplained category may be this name.
+      // An unexplained category may belong to this name.
       const isAbsent = isComplete && this.results.unexplained.length === 0;
       if (isAbsent && entry.sent <= maxRetries) this.results.set(entry, undefined);
     }
@@ -187,7 +187,7 @@ class Run implements RunResult {
 
   async #list(once = false): Promise<FetchedList> {
     const fetched = await fetchList(this.#options, this.#known, once);
-    // Even an incomplete list proves that its categories exist.
+    // Even an incomplete list shows that its categories exist.
     this.#read(fetched.listed);
     this.results.unexplained = fetched.listed.filter((category) => this.#known.isUnexplained(category));
     this.#missing = fetched.missing;

@@ -51,8 +51,9 @@ export interface Ticket {
 export interface Window {
   readonly limit?: number | undefined;
   readonly remaining: number;
-  /** The latest and the earliest time of the reset (see `window.ts`). */
+  /** The latest time of the reset (see `window.ts`). */
   readonly resetAt: number;
+  /** The earliest time of the reset. */
   readonly earliestResetAt: number;
   readonly reportedAt: number;
   /** The number of the record that last described the window. */
@@ -74,19 +75,20 @@ export interface Block {
 
 /** Times are epoch milliseconds by the log's clock. */
 export interface KeyState {
-  /** The time and the number of the last record. */
+  /** The time of the last record. */
   time: number;
+  /** The number of the last record. */
   seq: number;
   tickets: readonly Ticket[];
   /** The times of lost requests that the remaining quota may not include yet. */
   lost: number[];
-  /** When the last request whose response showed the remaining quota was sent; that quota includes all requests lost earlier. */
+  /** The sending time of the last request whose response showed the remaining quota, which includes all requests lost earlier. */
   countedUntil: number;
   window?: Window | undefined;
   /** The last window whose reset was more than an hour ahead: the daily one, for display only. */
   daily?: Window | undefined;
   block?: Block | undefined;
-  /** True at the start and after a refusal, until a success or a server error with headers shows the remaining quota. */
+  /** True at the start and after a refusal, until a success, or a server error whose headers show the remaining quota. */
   needsProbe: boolean;
   /** The maximum number of requests in flight; only the integer part counts. */
   concurrency: number;

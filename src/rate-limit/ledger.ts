@@ -73,7 +73,7 @@ export class Ledger {
     return admission.granted ? PENDING : admission;
   }
 
-  /** The last check before the first byte: false after a 429 to another request, or once the ticket is overdue. */
+  /** The last check before the first byte: false after a 429 to another request, for an overdue ticket, or if the state is old. */
   isStillGranted(ticket: string): boolean {
     const state = this.#log.freshState();
     return state !== undefined && isStillGranted(this.#withUnwritten(state), ticket, this.#log.now);
@@ -109,7 +109,7 @@ export class Ledger {
     await this.#log.append(recordOf({ kind: 'forget' }));
   }
 
-  /** Writes the records that the log lacks, and a block to a server that is available again; reports no later outage. */
+  /** Writes the records that the log lacks, and a block to a server that is available again; warns of no later outage. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await Promise.all(this.#unwritten.keys());

@@ -43,7 +43,7 @@ export function machinePlaces(options: MachineOptions): readonly LedgerPlace[] {
     open() {
       if (!stateDir) throw new PetstoreError('storage', 'cannot determine the home directory');
       const dir = join(stateDir, 'quota', ledgerName(options));
-      // Removes old ledgers: a key that rotates leaves one for each token.
+      // Each key that was replaced leaves an unused ledger.
       mkdirAndPrune(dir);
       const name = `ledger-${LEDGER_VERSION}`;
       file = new FileLog(ledgerFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES, fs, clock });

@@ -21,15 +21,15 @@ export interface Quota {
   readonly resetAt: number | null;
   readonly resetPassed: boolean | null;
   readonly updatedAt: number | null;
-  /** Set while no request may be sent after a 429. */
+  /** Set while no request may be sent after a refusal: a 429, or a 503 to a create. */
   readonly blocked: {
     readonly until: number;
     readonly since: number;
-    /** The origin of `until`: a header of the 429, or exponential backoff. */
+    /** The origin of `until`: a header of the refusal, or exponential backoff. */
     readonly reason: 'retry_after' | 'reset' | 'backoff';
     readonly consecutive429s: number;
   } | null;
-  /** When the next request may be sent; `null` if immediately. */
+  /** When the next request may be sent; `null` if immediately, or after the response to a request in flight. */
   readonly nextRequestAt: number | null;
   /** The daily window, if the service reported it in addition to a shorter one. */
   readonly dailyLimit: QuotaWindow | null;
@@ -37,6 +37,7 @@ export interface Quota {
   readonly inFlight: number;
   /** False if the limit is not shared with other processes. */
   readonly shared: boolean;
+  /** Host and port of the state server in use. */
   readonly stateServer: string | null;
 }
 
