@@ -46,7 +46,7 @@ export const lockFormat: LogFormat<LockState> = {
 
 const CHANGES: Readonly<Record<LockRecord['kind'], (state: LockState, record: LockRecord) => void>> = {
   acquire(state, { run, process, revision, at }) {
-    // If it is another, another run won the race, or the holder wrote a record.
+    // If the lock has changed since, another run won the race, or the holder wrote a record.
     if (revision !== revisionOf(state)) return;
     Object.assign(state, { holder: { ...process, run }, drainMs: remainingDrain(state, at), at });
   },

@@ -30,7 +30,7 @@ export interface ServerOptions extends GivenSettings {
 
 export interface RequestRecord {
   readonly method: string;
-  /** Without the query; escape it before printing it. */
+  /** With the query redacted; escape it before printing it. */
   readonly path: string;
   /** Undefined if the connection was reset before the operation ran. */
   readonly status: number | undefined;
@@ -74,7 +74,7 @@ export async function startServer(options: ServerOptions): Promise<RunningSandbo
     const ended = Promise.resolve(turns.get(socket)?.ended).then(() => handler.handle(request, response));
     turns.set(socket, { request, ended });
   });
-  // Node itself would answer a whole request that is followed by garbage with a 400, although its operation runs.
+  // Node.js itself would respond with a 400 to a complete request that is followed by garbage, although its operation runs.
   server.on('clientError', async ({ code = '' }: NodeJS.ErrnoException, socket: Socket) => {
     const last = turns.get(socket);
     if (last?.request.complete) await last.ended;
@@ -132,7 +132,7 @@ class RequestHandler {
       const response = await this.#respond(request, count, fault).catch(toResponse);
       if (delayMs > 0) await clock.sleep(delayMs, this.#closed.signal);
       const status = fault === 'reset' ? undefined : response.status;
-      // A client may have put its key into the query; the API has none.
+      // A client may have put its key into the query, which no operation uses.
       const path = `${request.url}`.replace(/\?.+/s, '?[redacted]');
       onRequest?.({ method: `${request.method}`, path, status, remaining: quota.remaining, fault });
       const headers = { ...commonHeaders(quota, clock.now()), ...response.headers };

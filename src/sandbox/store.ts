@@ -31,7 +31,7 @@ interface StoreState {
   usages: Map<string, KeyUsage>;
 }
 
-/** The category as JSON for a create, the quota for a request; otherwise undefined. */
+/** The category as JSON for a create, the quota for a request, '' for the other records; undefined for an unknown record. */
 type RecordResult = string | QuotaStatus | undefined;
 
 const format: LogFormat<StoreState, RecordResult> = {
@@ -75,13 +75,13 @@ function reduce(state: StoreState, { create, request, reset, restore }: StoreRec
 
 const firstId = ({ nextId, categories }: StoreState): bigint => nextId - BigInt(categories.length);
 
-// JSON.stringify would round a large id.
+// Written as digits, since a number would round a large id.
 function categoryJson(id: bigint, { name, description }: CategoryInput): string {
   const more = description === undefined ? '' : `,"description":${JSON.stringify(description)}`;
   return `{"id":${id},"name":${JSON.stringify(name)}${more}}`;
 }
 
-/** Its methods throw file system errors. */
+/** Its methods throw file system errors unchanged, and PetstoreError `storage` for damaged data. */
 export class Store {
   readonly #log: FileLog<StoreState, RecordResult> | MemoryLog<StoreState, RecordResult>;
 

@@ -31,7 +31,7 @@ export interface FailoverOptions<State, P extends Place<State>> {
   readonly noEffect: RecordAt;
   /** Called once for each place that fails. */
   readonly onFailure: (place: P, warning: string) => void;
-  /** Called after a change of place, or if the log lost records. The caller keeps pending records. */
+  /** Called after a change of place, or if the log lost records; nothing is copied to the log in use. */
   readonly onSwitch: OnSwitch<State>;
 }
 
@@ -84,7 +84,7 @@ export class FailoverLog<State, P extends Place<State> = Place<State>> {
     return this.#use((log) => log.append(record(this.now)));
   }
 
-  /** Tries to return to a server, once a second. */
+  /** Tries to return to a server, at most once a second. */
   retry(): void {
     if (this.#options.clock.monotonic() >= this.#retryAt) void this.returnToServer();
   }

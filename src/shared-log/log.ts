@@ -13,7 +13,7 @@ export interface LogFormat<State, Result = void> {
   snapshot(state: State): Iterable<string>;
 }
 
-/** Only StreamLog is asynchronous, and rejects with StateServerError; FileLog throws file system errors. */
+/** Only StreamLog is asynchronous, and rejects with StateServerError; FileLog throws file system errors and PetstoreError. */
 export interface Log<State> {
   /** The clock of the log's server minus this machine's clock, in milliseconds; undefined if there is no server. */
   readonly clockOffsetMs?: number;

@@ -98,7 +98,7 @@ export interface SegmentsOptions {
   readonly dir: string;
   /** The file's name before `.<segment>.log`. */
   readonly name: string;
-  /** Whether a file that is not a log, or an unknown record, is an error; otherwise, such records are ignored. */
+  /** Whether a file that is not a log is an error, and a damaged or unknown record, which is otherwise ignored. */
   readonly strict?: boolean;
   readonly fs?: LogFs | undefined;
 }

@@ -57,8 +57,8 @@ export class StateServer {
   }
 
   /**
-   * Runs a Lua script, which the server caches. A script that fails may run twice: it is retried for 5 s while the server
-   * is unavailable, if the server has run a script before.
+   * Runs a Lua script. It may run twice: if the server has run a script before, a failed call is retried for 5 s while the
+   * server is unavailable.
    * @throws StateServerError
    */
   async run(script: string, key: string, args: readonly (string | number)[]): Promise<Reply> {

@@ -115,7 +115,7 @@ export class StreamLog<State> implements Log<State> {
   }
 }
 
-/** The time of both clocks of this machine, in milliseconds. Only the wall clock is set, and runs during a suspension. */
+/** The time of both clocks of this machine, in milliseconds. Only the wall clock can be set, and runs during a suspension. */
 interface Moment {
   readonly monotonic: number;
   readonly wall: number;
@@ -162,7 +162,7 @@ export class ServerClock {
     return this.#offsetAt(this.moment);
   }
 
-  /** Whether the last reply is to a request of the last `ms` milliseconds, in which this machine may have been suspended. */
+  /** Whether the request of the last reply was sent at most `ms` milliseconds ago, including suspensions of this machine. */
   isFresh(ms: number): boolean {
     if (!this.#lastSentAt) return false;
     const { moment } = this;
