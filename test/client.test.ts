@@ -82,7 +82,7 @@ test('the client library returns an id above 2^53 as a bigint and other fields a
 
 const UNKNOWN = {
   outcome: 'unknown',
-  message: 'interrupted: the outcome of creating "dog" is unknown',
+  message: 'the call was aborted: the outcome of creating "dog" is unknown',
   hint: 'check whether the category exists before you retry',
 };
 

@@ -71,11 +71,11 @@ export function unknownOutcomeError(request: HttpRequest, problem: string, detai
   return new PetstoreError('unknown_outcome', message, { ...details, ...hint, problem });
 }
 
-// The reason of an abort carries the exit code, or the reason of the program that uses the library.
+// The reason of an abort says what ended the request; it carries the exit code, or the reason of the program that uses the library.
 function interruptedError(request: HttpRequest, reason: unknown): PetstoreError {
-  const { cause, details } = toPetstoreError(reason);
+  const { message, cause, details } = toPetstoreError(reason);
   const { what, ...hint } = describeUncertain(request);
-  return new PetstoreError('interrupted', `interrupted: the outcome of ${what} is unknown`, {
+  return new PetstoreError('interrupted', `${message}: the outcome of ${what} is unknown`, {
     ...hint,
     processed: 'perhaps',
     exitCode: details.exitCode,

@@ -101,7 +101,8 @@ test.concurrent.each<[Source, keyof typeof EXIT_CODES, format: string, profile: 
     const unknown = format === '' ? {} : { kind: 'interrupted', outcome: 'unknown' };
     const create = await interrupted(runFrom(source, silent), `categories create --name dog${format}`, signal);
     expect(create, create.err).toMatchObject({ code: EXIT_CODES[signal], signal, out: '' });
-    const message = 'interrupted: the outcome of creating "dog" is unknown';
+    const ended = signal === 'SIGINT' ? 'interrupted' : 'terminated';
+    const message = `${ended}: the outcome of creating "dog" is unknown`;
     const toCheck = `run \`petstore categories list --search dog${profile}\` to check whether the category exists`;
     expect(errorIn(create)).toMatchObject({ message, hint: expect.stringContaining(toCheck), ...unknown });
     const run = runFrom(source, dogsAfter(0));
