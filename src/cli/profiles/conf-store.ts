@@ -34,7 +34,7 @@ export function openConfStore(dir: string) {
   // No `defaults`: conf would write them when it opens the file.
   const open = () => new Conf<SavedProfiles>({ cwd: dir, configFileMode: 0o600, serialize, deserialize });
 
-  const read = (): SavedProfiles => guarded('read', path, () => (isUsable(path) ? open().store : {}));
+  const read = (): SavedProfiles => guarded('read', path, () => (makePrivate(path) ? open().store : {}));
 
   const write = (change: SavedProfiles): void => {
     const saved = { ...read(), ...change };
@@ -85,7 +85,7 @@ function isStoredProfile(value: unknown): boolean {
  * @returns false if there is no such file
  * @throws PetstoreError `storage` for a special file, and for a file of another user, whose key command would run as this user
  */
-function isUsable(path: string): boolean {
+function makePrivate(path: string): boolean {
   const stats = statIfAny(path);
   if (!stats) return false;
   // Opening a FIFO would block.
