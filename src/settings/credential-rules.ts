@@ -29,7 +29,7 @@ export function parseBaseUrl(text: unknown): BaseUrl | { readonly problem: strin
   }
   const path = url.pathname.replace(/\/$/, '');
   if (/%2f|%5c|%2e|\/\//i.test(path))
-    return { problem: 'contains an escaped dot, or an escaped or double slash, in its path' };
+    return { problem: 'contains an escaped dot, slash or backslash, or a double slash, in its path' };
   if (!path.endsWith('/v1')) return { problem: 'must end in /v1' };
   const { origin } = url;
   return { url: `${origin}${path}`, origin };

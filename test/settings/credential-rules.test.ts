@@ -37,7 +37,7 @@ test.each([
   ['https://api.example/xv1', 'must end in /v1'],
   ...['/', '/a%2fb', '/a%5Cb', '/a%2Eb'].map((path): [string, string] => [
     `https://api.example${path}/v1`,
-    'contains an escaped dot, or an escaped or double slash, in its path',
+    'contains an escaped dot, slash or backslash, or a double slash, in its path',
   ]),
   ['https://%zz/v1', 'is not a valid URL'],
 ])('the base URL %j is rejected because it %s', (text, problem) => {
