@@ -47,10 +47,10 @@ function hintOf(
     case 'unknown_create':
       return `run ${format(['categories', 'list', ...search(reason.category)])} to ${hint}`;
     case 'unknown_host':
-      if (profile === undefined && context.env['PETSTORE_BASE_URL']) return 'check the host name in PETSTORE_BASE_URL';
-      return `run ${format(['auth', 'status'])} to ${hint}`;
     case 'wrong_service':
-      return `run ${format(['auth', 'status'])} to ${hint}`;
+      if (profile !== undefined || !context.env['PETSTORE_BASE_URL'])
+        return `run ${format(['auth', 'status'])} to ${hint}`;
+      return reason.is === 'unknown_host' ? 'check the host name in PETSTORE_BASE_URL' : 'check PETSTORE_BASE_URL';
   }
 }
 

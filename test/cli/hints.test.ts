@@ -106,6 +106,7 @@ test.each<Row>([
 const setBadKey = set({ PETSTORE_API_KEY: BAD });
 const setGoodKey = set({ PETSTORE_API_KEY: GOOD });
 const setUnknownHost = set({ PETSTORE_API_KEY: GOOD, PETSTORE_BASE_URL: 'https://nowhere.invalid/v1' });
+const setWrongPath = () => set({ PETSTORE_BASE_URL: service.url.replace('/v1', '/old/v1') })();
 const setHost = () => set({ PETSTORE_BASE_URL: service.url })();
 const saveCommand = () => [print(BAD)(), login(['--no-verify', '--key-command', printer()])];
 const setCommand = () => [print(BAD)(), set({ PETSTORE_API_KEY_COMMAND: printer() })()];
@@ -119,6 +120,7 @@ test.each<[...Row, act: () => unknown]>([
   ['quota --refresh -p staging', 3, SAVED_COMMAND, saveCommand, print(GOOD)],
   ['api GET categories', 3, 'make PETSTORE_API_KEY_COMMAND print a valid key', setCommand, print(GOOD)],
   ['categories list --max-retries 0', 6, 'check the host name in PETSTORE_BASE_URL', setUnknownHost, setHost],
+  ['categories list', 4, 'check PETSTORE_BASE_URL', setWrongPath, setHost],
   ['categories list -p sandbox', 9, STATE, setFile, setState('new')],
   ['categories list -p staging', 9, DELETE, damageConfig, deleteConfig],
 ])(
