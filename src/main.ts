@@ -60,7 +60,7 @@ function input(signal: AbortSignal): Input {
     get isRead() {
       return isRead;
     },
-    // A getter because opening stdin takes several milliseconds.
+    // A getter because opening stdin takes a few milliseconds.
     get raw() {
       return process.stdin;
     },

@@ -7,7 +7,7 @@ import { supportsColor } from '../context.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import type { Column, Style, TextContext, View } from './view.ts';
 
-/** Rows per call of csv-stringify, which takes twice as long for all rows at once. */
+/** Rows per call of csv-stringify, which takes about 1.5 times as long for all rows at once. */
 const PAGE_ROWS = 500;
 /** CSV and TSV fields to quote: those of RFC 4180, empty ones, and outer blanks and byte order marks, which readers may drop. */
 const QUOTED = /["\r\n]|^$|^[\s\ufeff]|\s$/;
