@@ -7,8 +7,8 @@ import { formatCount, formatNumber, formatSome, quoted } from '../text/format.ts
 
 const MOST_NAMED = 5;
 const SPELLING =
-  'if one of the new categories is a row in the file, use its spelling in the file before you import the file again';
-const COMPARE = 'compare the list of categories with the file';
+  'if a new category belongs to one of the rows, use its spelling in that row before you import the rows again';
+const COMPARE = 'compare the list of categories with the rows';
 
 /** Why a run ended before every row was done. */
 export interface Stop {
@@ -36,16 +36,18 @@ export function classifyError(error: unknown): {
 /** @param isCreated whether this run created the categories; if not, an earlier list showed them */
 export function incompleteListError(count: number, isCreated: boolean): PetstoreError {
   const what = `the list lacks ${formatCount(count, 'category', 'categories')} that ${count === 1 ? 'was' : 'were'}`;
-  const hint = `${COMPARE} before you import the file again`;
+  const hint = `${COMPARE} before you import them again`;
   if (isCreated) return new PetstoreError('service', `${what} just created`, { hint });
-  return new PetstoreError('unknown_outcome', `cannot determine which rows exist: ${what} listed before`, { hint });
+  return new PetstoreError('unknown_outcome', `cannot determine which categories exist: ${what} listed before`, {
+    hint,
+  });
 }
 
 /** @param isRow whether a row has the changed name: the category may belong to that row, so another spelling does not help */
 export function changedNameError(name: string, changed: string, isRow: boolean): PetstoreError {
   const message = `the service changed the name ${quoted(name)} to ${quoted(changed)}`;
-  const hint = isRow ? COMPARE : "use the service's spelling of all names in the file";
-  return new PetstoreError('service', message, { hint: `${hint} before you import the file again` });
+  const hint = isRow ? COMPARE : "use the service's spelling of all names in the rows";
+  return new PetstoreError('service', message, { hint: `${hint} before you import them again` });
 }
 
 export function possibleDuplicatesError(names: readonly string[]): PetstoreError {
@@ -117,7 +119,7 @@ function rejectedRowsError(
   { row, message, code, status }: ImportDocument['failed'][number],
   count: number,
 ): PetstoreError {
-  const hint = 'correct the rejected rows, then import the file again';
+  const hint = 'correct the rejected rows, then import all rows again';
   const rows = count === 1 ? '' : `${formatNumber(count)} rows; `;
   return new PetstoreError('rejected', `the service rejected ${rows}row ${row}: ${message}`, { hint, code, status });
 }

@@ -84,7 +84,7 @@ export class RowValidator {
     throw unusableError(
       this.#options.label,
       `has more than ${formatNumber(MAX_ROWS)} rows`,
-      'split it into smaller files',
+      'split it into several imports',
     );
   }
 

@@ -54,7 +54,7 @@ test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, R
     8,
     MAYBE,
     undefined,
-    /; new in the list: "C" \(id 7\)\nif one of .* its spelling/,
+    /; new in the list: "C" \(id 7\)\nif a new category belongs .* its spelling/,
   ],
   ['the key was rejected', 3, {}, stopped('auth'), /^why\nrun/],
   ['the service cannot be reached', 6, KNOWN, stopped('network'), /^why\nrun/],

@@ -57,7 +57,7 @@ test('uncertain rows stay unknown if a list lacks known categories, and the erro
   for (const name of ['old', 'older']) other.service.add({ name });
   const again = await other.run();
   expect(again?.results.document()).toMatchObject({ unknown: [{ row: 1 }] });
-  const listed = 'cannot determine which rows exist: the list lacks 1 category that was listed before';
+  const listed = 'cannot determine which categories exist: the list lacks 1 category that was listed before';
   expect(again?.stop?.error).toMatchObject({ kind: 'unknown_outcome', message: listed });
 });
 
@@ -74,7 +74,7 @@ test('an import stops if a 201 shows a changed name, and completes once the rows
   expect(result?.stop?.error).toMatchObject({
     kind: 'service',
     message: 'the service changed the name "Dog" to "dog"',
-    hint: "use the service's spelling of all names in the file before you import the file again",
+    hint: "use the service's spelling of all names in the rows before you import them again",
   });
   expect(result?.results.document()).toMatchObject({ created: [{ name: 'dog' }, { name: 'cat' }], pending: 1 });
   it.rows = named('dog', 'cat');
@@ -121,7 +121,7 @@ test('an import fails if its last list lacks a category that it created, but sen
   expect(await stopOf(it)).toMatchObject({
     kind: 'service',
     message: 'the list lacks 1 category that was just created',
-    hint: 'compare the list of categories with the file before you import the file again',
+    hint: 'compare the list of categories with the rows before you import them again',
   });
   expect(it.clock.slept).toEqual([2000, 4000]);
   const other = importOf(numbered(5), { hasQuota: () => false });
@@ -223,7 +223,7 @@ test('an import fails if another category gets the id of a false 201, and the ne
   const it = importOf(named('dog', 'cat', 'cow'), {}, 'next');
   expect(await stopOf(it, { concurrency: 1 })).toMatchObject({
     message: 'the service changed the name "dog" to "cat"',
-    hint: 'compare the list of categories with the file before you import the file again',
+    hint: 'compare the list of categories with the rows before you import them again',
   });
   expect(isComplete(await it.run())).toBe(true);
   expect(namesAt(it)).toEqual(['cat', 'cow', 'dog']);

@@ -291,6 +291,6 @@ test.each([
   ['valid', '{"name":"a"}\n'],
   ['invalid', '{}\n'],
 ])('a file of more than 500,000 %s rows is rejected', async (_what, row) => {
-  const error = { message: 'it has more than 500,000 rows', hint: 'split it into smaller files' };
+  const error = { message: 'it has more than 500,000 rows', hint: 'split it into several imports' };
   expect(await failure(row.repeat(500_001))).toMatchObject(error);
 });
