@@ -161,7 +161,7 @@ export class Segments {
   }
 
   error(problem: string, number: number): PetstoreError {
-    return new PetstoreError('storage', `${escapeControls(this.#path(number))} ${problem}`, {
+    return new PetstoreError('storage', `"${escapeControls(this.#path(number))}" ${problem}`, {
       hint: 'move the file to another directory',
     });
   }
