@@ -22,7 +22,7 @@ const PROBLEMS: Readonly<Record<string, TransportProblem>> = {
   ECONNRESET: CLOSED,
   EPIPE: CLOSED,
   ECONNABORTED: CLOSED,
-  UND_ERR_HEADERS_OVERFLOW: ['too-large', 'the response is too large'],
+  UND_ERR_HEADERS_OVERFLOW: ['too-large', 'the headers of the response are too large'],
   UND_ERR_ABORTED: ['aborted', 'interrupted'],
 };
 const TLS_CODE = /^(?:ERR_TLS_|ERR_SSL_|EPROTO$)/;

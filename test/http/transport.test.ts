@@ -238,7 +238,7 @@ test.each([
     INVALID,
   ],
   ['no status line', SSH, 'protocol', INVALID],
-  ['a huge header', HUGE_HEAD, 'too-large', 'the response is too large'],
+  ['a huge header', HUGE_HEAD, 'too-large', 'the headers of the response are too large'],
   ['a bad chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n[]', 'protocol', INVALID],
   ['half a head', 'HTTP/1.1 200 OK\r\nContent-Ty', 'reset', NO_RESPONSE],
 ])('a response with %s fails', async (_what, bytes, reason, message) => {
