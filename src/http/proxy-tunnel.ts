@@ -74,5 +74,7 @@ function rejectedError({ url, variable }: ProxySetting, target: string, status: 
     return failure('proxy-refused', `denies access to ${target} (403)`, hint);
   }
   if (status < 500) return failure('proxy-refused', `rejected the connection (${shown})`);
-  return failure('proxy', `could not connect (${shown})`);
+  // Gateway errors: the proxy works, but cannot reach the service.
+  const hint = status >= 502 && status <= 504 ? 'try again later' : undefined;
+  return failure('proxy', `could not connect to ${target} (${shown})`, hint);
 }

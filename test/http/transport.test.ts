@@ -275,14 +275,21 @@ const sendThrough = (HTTPS_PROXY: string) => send('https://pets.example/v1', POS
 
 const LOGIN = 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT';
 const ASK = 'ask the operator of the proxy to allow this host';
+const LATER = 'try again later';
 
 test.each<[string, bytes: string | undefined, string, string, hint?: string]>([
   ['refuses connections', undefined, 'proxy', 'cannot connect to proxy HOST: connection refused'],
   ['responds with a 407', head('407 No'), 'proxy-auth', 'proxy HOST requires a user name and password (407)', LOGIN],
   ['responds with a 403', head('403 No'), 'proxy-refused', 'proxy HOST denies access to pets.example (403)', ASK],
   ['responds with a 404', head('404 No'), 'proxy-refused', 'proxy HOST rejected the connection (404 Not Found)'],
-  ['responds with a 502', head('502 No'), 'proxy', 'proxy HOST could not connect (502 Bad Gateway)'],
-  ['responds with a 599', head('599 \u001b[31mOdd'), 'proxy', 'proxy HOST could not connect (599)'],
+  [
+    'responds with a 502',
+    head('502 No'),
+    'proxy',
+    'proxy HOST could not connect to pets.example (502 Bad Gateway)',
+    LATER,
+  ],
+  ['responds with a 599', head('599 \u001b[31mOdd'), 'proxy', 'proxy HOST could not connect to pets.example (599)'],
   ['closes the connection', '', 'proxy', 'cannot connect to proxy HOST: it closed the connection'],
   ['does not speak HTTP', SSH, 'proxy', 'cannot connect to proxy HOST: it sent an invalid HTTP response'],
 ])('if a proxy %s, the error names the proxy', async (_what, bytes, reason, problem, hint = 'correct HTTPS_PROXY') => {
