@@ -456,7 +456,7 @@ test.each<[string, unknown[], string]>([
   ['an invalid signal', [{ name: 'dog' }, { signal: {} }], 'AbortSignal'],
   ['a timeout of 0', [{ name: 'dog' }, { timeoutMs: 0 }], 'timeoutMs'],
   ['no category', [], 'name'],
-  ['a category that is a string', ['dog'], 'the fields of the category must be an object'],
+  ['a category that is a string', ['dog'], '^the category must be an object$'],
   ['an unknown field', [{ name: 'dog', descripton: 'x' }], 'unknown field "descripton" in the category'],
   ['an empty name', [{ name: ' ' }], 'name'],
   ['an unpaired surrogate in its name', [{ name: 'dog \ud83d' }], 'the name contains an unpaired surrogate'],
@@ -464,6 +464,6 @@ test.each<[string, unknown[], string]>([
 ])('a create with %s is rejected as a usage error, and nothing is sent', async (_what, given, message) => {
   await expectUnsent(
     ({ categories: { create } }) => create(...(given as Parameters<typeof create>)),
-    expect.stringContaining(message),
+    expect.stringMatching(message),
   );
 });

@@ -15,7 +15,7 @@ export function checkOptions<T extends object>(
   option = 'option',
 ): T {
   if (options !== undefined && typeof options !== 'object') {
-    throw new PetstoreError('usage', `the ${option}s of ${of} must be an object`);
+    throw new PetstoreError('usage', `${option === 'field' ? of : `the options of ${of}`} must be an object`);
   }
   const unknown = Object.keys(options ?? {}).find((name) => !names.includes(name));
   if (unknown === undefined) return (options ?? {}) as T;
