@@ -116,7 +116,7 @@ export async function checkService(session: Session, found: Found): Promise<Chec
   }
 }
 
-/** @throws PetstoreError `auth` if there is no key, or the service rejected it */
+/** @throws PetstoreError `auth` if there is no valid key, or the service rejected it */
 export async function checkApiKey(session: Session, found: Found): Promise<CheckResult> {
   const { key, keySource } = await session.target();
   if (keySource === 'sandbox') return skipped(SANDBOX_NEEDS_NONE);
