@@ -45,12 +45,12 @@ function numericWait(text: string, head: ResponseHead): number | undefined {
   return value >= PERHAPS_MS && difference <= RESET_ROUNDING_MS ? value : value * 1000;
 }
 
-type Quota = Pick<RateLimitReading, 'limit' | 'remaining' | 'resetInMs'>;
+type QuotaHeaders = Pick<RateLimitReading, 'limit' | 'remaining' | 'resetInMs'>;
 type StatedWait = Pick<RateLimitReading, 'waitMs' | 'waitFrom'>;
 
 const NO_WAIT: StatedWait = { waitMs: undefined, waitFrom: 'backoff' };
 
-function waitOf(status: number, retryAfter: number | undefined, { remaining, resetInMs }: Quota): StatedWait {
+function waitOf(status: number, retryAfter: number | undefined, { remaining, resetInMs }: QuotaHeaders): StatedWait {
   if (status !== 429 && status !== 503) return NO_WAIT;
   const byRetryAfter: StatedWait = retryAfter === undefined ? NO_WAIT : { waitMs: retryAfter, waitFrom: 'retry_after' };
   // The reset of a 503 is that of a window that has not refused the request.
@@ -64,7 +64,7 @@ function waitOf(status: number, retryAfter: number | undefined, { remaining, res
 }
 
 // A remaining number above the limit is a contradiction, so both are ignored.
-function counts({ headers }: ResponseHead): Pick<Quota, 'limit' | 'remaining'> {
+function counts({ headers }: ResponseHead): Pick<QuotaHeaders, 'limit' | 'remaining'> {
   const limit = parseCount(headers['x-ratelimit-limit']) || undefined;
   const remaining = parseCount(headers['x-ratelimit-remaining']);
   return (remaining ?? 0) > (limit ?? Number.POSITIVE_INFINITY) ? {} : { limit, remaining };

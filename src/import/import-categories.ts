@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { isSystemError, PetstoreError, storageError } from '../errors.ts';
-import type { ImportDocument, ImportRows, ImportOptions as LibraryOptions, Wait } from '../public-types.ts';
+import type { ImportDocument, ImportOptions, ImportRows, Wait } from '../public-types.ts';
 import { checkListener, checkWholeNumber } from '../settings/check-options.ts';
 import { mkdirAndPrune, RETENTION_MS } from '../settings/paths.ts';
 import { FileLog } from '../shared-log/file-log.ts';
@@ -28,7 +28,7 @@ const ROTATE_AT_RECORDS = 1000;
 /** Where a lock is kept: on a server, in a state directory, or, if null, in memory. */
 export type LockPlace = StateServer | string | null;
 
-export interface ImportOptions extends Omit<RunOptions, 'lock' | 'pause'> {
+export interface ImportParameters extends Omit<RunOptions, 'lock' | 'pause'> {
   /** The target, which one import at a time may use: the base URL, or the sandbox's data. */
   readonly target: string;
   readonly lockPlace: LockPlace;
@@ -42,7 +42,7 @@ export interface ImportOptions extends Omit<RunOptions, 'lock' | 'pause'> {
  * Creates a category for each name that the service does not list.
  * @throws PetstoreError; with a `document` if a create may have been sent
  */
-export async function importCategories(options: ImportOptions): Promise<ImportDocument> {
+export async function importCategories(options: ImportParameters): Promise<ImportDocument> {
   const { target, lockPlace, clock, warn } = options;
   const lock = await openLock(target, lockPlace, clock);
   try {
@@ -60,7 +60,7 @@ export async function importCategories(options: ImportOptions): Promise<ImportDo
 }
 
 /** Returns a function that reports each pause, waits, and rejects if the signal is aborted. */
-export function pauseOf({ clock, signal, onPause }: Pick<ImportOptions, 'clock' | 'signal' | 'onPause'>): Pause {
+export function pauseOf({ clock, signal, onPause }: Pick<ImportParameters, 'clock' | 'signal' | 'onPause'>): Pause {
   return async (ms, reason) => {
     if (ms <= 0) return;
     onPause?.({ until: clock.now() + ms, reason });
@@ -69,7 +69,7 @@ export function pauseOf({ clock, signal, onPause }: Pick<ImportOptions, 'clock' 
 }
 
 /** The options of an import that the client sets, not the program that calls it. */
-interface ClientContext extends Omit<ImportOptions, 'rows' | 'lockPlace' | 'concurrency' | 'onProgress' | 'onBusy'> {
+interface ClientContext extends Omit<ImportParameters, 'rows' | 'lockPlace' | 'concurrency' | 'onProgress' | 'onBusy'> {
   /** Undefined if there is no home directory. */
   readonly lockPlace: LockPlace | undefined;
 }
@@ -80,7 +80,7 @@ interface ClientContext extends Omit<ImportOptions, 'rows' | 'lockPlace' | 'conc
  */
 export async function importRows(
   given: ImportRows,
-  { concurrency = 8, onProgress }: LibraryOptions,
+  { concurrency = 8, onProgress }: ImportOptions,
   context: ClientContext,
 ): Promise<ImportDocument> {
   const checked = {

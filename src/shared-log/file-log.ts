@@ -28,7 +28,7 @@ export const CHECK_EVERY_MS = 10;
 const MAX_STEPS = 100;
 
 /** The progress of reading the segment in use. */
-interface Progress {
+interface ReadProgress {
   /** `empty`: its snapshot is still missing. Each segment but the first begins so. */
   phase: 'empty' | 'open' | 'sealed';
   snapshotSize: number;
@@ -44,7 +44,7 @@ export class FileLog<State, Result = void> implements Log<State> {
   readonly #stamp = randomBytes(6).toString('hex');
   #counter = 0;
   #segment: Segment;
-  #progress: Progress;
+  #progress: ReadProgress;
   #state: State;
   #checkedAt: number;
   #isClosed = false;
@@ -204,6 +204,6 @@ export class FileLog<State, Result = void> implements Log<State> {
 }
 
 // The first segment begins without a snapshot.
-function unread({ number }: Segment): Progress {
+function unread({ number }: Segment): ReadProgress {
   return { phase: number === 1 ? 'open' : 'empty', snapshotSize: 0, damage: undefined };
 }

@@ -95,7 +95,7 @@ function formatRough(ms: number): string {
   return formatDuration(ms < 2 * MINUTE_MS ? ms : Math.round(ms / MINUTE_MS) * MINUTE_MS);
 }
 
-interface Progress {
+interface ShownProgress {
   readonly counts: ImportProgress;
   readonly quota: Quota;
   /** During a wait, which the caller shows, the line omits the quota. */
@@ -105,7 +105,7 @@ interface Progress {
 }
 
 /** @returns a function that formats the progress line: rows done, time left, quota, unknown rows */
-export function progressLineFormatter(clock: Clock): (progress: Progress) => string {
+export function progressLineFormatter(clock: Clock): (progress: ShownProgress) => string {
   const lengths = new WindowLengths();
   let lastTick: number | undefined;
   /** The time since the first call, in milliseconds, without waits if the window is known. */

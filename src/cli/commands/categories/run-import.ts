@@ -19,13 +19,13 @@ import { estimateDuration, formatEstimate, progressLineFormatter } from './impor
 import type { Done, ImportData, Preview } from './import-view.ts';
 import { importView } from './import-view.ts';
 
-interface ImportOptions extends RowOptions {
+interface ImportCommandOptions extends RowOptions {
   readonly dryRun?: true;
   readonly yes?: true;
   readonly concurrency: string;
 }
 
-export const importAction: Action<ImportOptions, ImportData> = {
+export const importAction: Action<ImportCommandOptions, ImportData> = {
   async run(session, options, file = '-') {
     const { context, progress, warn } = session;
     const concurrency = checkWholeNumber(options.concurrency, '--concurrency', 1, 64);
