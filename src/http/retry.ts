@@ -4,8 +4,8 @@ import type { HttpRequest, HttpResponse, RequestLimits, TransportErrorReason } f
 import { TransportError } from './types.ts';
 
 interface StatusTraits {
-  /** A read is retried. */
-  readonly retry?: true;
+  /** A read may be sent again. */
+  readonly isRetryable?: true;
   /** A create may have been processed. */
   readonly isAmbiguous?: true;
   /** A create may still be processed after the response. */
@@ -18,14 +18,14 @@ interface StatusTraits {
 const STATUSES: Readonly<Record<number, StatusTraits>> = {
   202: { isAmbiguous: true, isSlow: true },
   400: { isRowSpecific: true },
-  408: { retry: true, isAmbiguous: true, isSlow: true },
+  408: { isRetryable: true, isAmbiguous: true, isSlow: true },
   409: { isRowSpecific: true },
   413: { isRowSpecific: true },
   422: { isRowSpecific: true },
-  500: { retry: true, isAmbiguous: true },
-  502: { retry: true, isAmbiguous: true },
-  503: { retry: true, isAmbiguous: true },
-  504: { retry: true, isAmbiguous: true, isSlow: true },
+  500: { isRetryable: true, isAmbiguous: true },
+  502: { isRetryable: true, isAmbiguous: true },
+  503: { isRetryable: true, isAmbiguous: true },
+  504: { isRetryable: true, isAmbiguous: true, isSlow: true },
 };
 
 /** Returns the traits of a status; an unknown one is ambiguous unless it is a redirect or a rejection. */
@@ -73,7 +73,7 @@ export function retryDelayMs(
   }
   // The service did not process the request; the ledger decides when to retry it.
   if (result.status === 429) return 0;
-  if (!isSafe(method) || !statusTraits(result.status).retry) return undefined;
+  if (!isSafe(method) || !statusTraits(result.status).isRetryable) return undefined;
   const pauseMs = pauseAfter(made, random, result.status === 503 ? retryAfterMs(result) : undefined);
   return pauseMs > maxWaitMs ? undefined : pauseMs;
 }
