@@ -65,23 +65,26 @@ socket.once('data', (data) => process.stdout.write(data.subarray(0, 12)) && sock
 });
 
 test.each([
-  ['', () => savedPlace(service.url, TRUSTS_ALL)],
+  ['service', () => savedPlace(service.url, TRUSTS_ALL)],
   [
-    ' through a proxy',
+    'service behind a proxy',
     () => savedPlace('https://pets.example/v1', { ...TRUSTS_ALL, HTTPS_PROXY: `http://${proxyHost}` }),
   ],
   [
-    ' of a proxy',
+    'proxy',
     () => savedPlace('https://pets.example/v1', { ...TRUSTS_ALL, HTTPS_PROXY: `https://me:hunter2@${serviceHost}` }),
   ],
-])('petstore rejects an untrusted certificate%s even with NODE_TLS_REJECT_UNAUTHORIZED=0', async (_how, placeOf) => {
-  const before = service.requests.length;
-  for (const args of [['categories', 'list', '--max-retries', '0'], ['doctor']]) {
-    const { code, out, err } = await petstore(placeOf(), args);
-    expect([code, out + err]).toEqual([6, expect.stringContaining('the certificate is not trusted')]);
-  }
-  expect(service.requests).toHaveLength(before);
-});
+])(
+  'petstore rejects an untrusted certificate of a %s even with NODE_TLS_REJECT_UNAUTHORIZED=0',
+  async (_how, placeOf) => {
+    const before = service.requests.length;
+    for (const args of [['categories', 'list', '--max-retries', '0'], ['doctor']]) {
+      const { code, out, err } = await petstore(placeOf(), args);
+      expect([code, out + err]).toEqual([6, expect.stringContaining('the certificate is not trusted')]);
+    }
+    expect(service.requests).toHaveLength(before);
+  },
+);
 
 test('a proxy tunnel that leads to another host is an error', async () => {
   const here = trusting('https://192.0.2.1/v1', { HTTPS_PROXY: `http://${proxyHost}` });

@@ -1,4 +1,4 @@
-// Signals: each command reports the outcome of its work, then ends by the signal, whatever the source of its key.
+// Signals: each command reports the outcome of its work, and is then terminated by the signal, whatever the source of its key.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -81,7 +81,7 @@ function errorIn({ err }: Outcome): object {
 test.concurrent.each([
   ['a list that waits for the rate limit', 'categories list', limited, written, 'SIGINT', { message: 'interrupted' }],
   ['a login', 'auth login --json', silent, received(), 'SIGTERM', { kind: 'interrupted', message: 'terminated' }],
-] as const)('%s prints an error after a signal, then ends by this signal', async (...row) => {
+] as const)('after a signal, %s prints an error and is then terminated by the signal', async (...row) => {
   const [, line, respond, begun, signal, error] = row;
   const end = await interrupted(runFrom('the saved profile', respond), line, signal, begun);
   expect(end).toMatchObject({ code: EXIT_CODES[signal], signal, out: '' });
@@ -96,7 +96,7 @@ test.concurrent.each<[Source, keyof typeof EXIT_CODES, format: string, profile: 
   ['the environment', 'SIGHUP', '', '', COUNTS],
   ['a typed profile', 'SIGTERM', ' --json', ' -p production', DOCUMENT],
 ])(
-  'with a key from %s, a create and an import that get %s report the unknown outcome and end by this signal',
+  'with a key from %s, a create and an import that get %s report the unknown outcome and are then terminated by it',
   async (source, signal, format, profile, imported) => {
     const unknown = format === '' ? {} : { kind: 'interrupted', outcome: 'unknown' };
     const create = await interrupted(runFrom(source, silent), `categories create --name dog${format}`, signal);
@@ -113,7 +113,7 @@ test.concurrent.each<[Source, keyof typeof EXIT_CODES, format: string, profile: 
   },
 );
 
-test.concurrent('after SIGINT, a create prints a response that arrives in time, then ends by the signal', async () => {
+test.concurrent('after SIGINT, a create prints a response that arrives in time and is then terminated by the signal', async () => {
   const run = runFrom('the saved profile', dogsAfter(400));
   const result = await interrupted(run, 'categories create --name dog --json', 'SIGINT');
   expect(result).toEqual({ code: 130, signal: 'SIGINT', out: '{"id":7,"name":"dog"}\n', err: '' });
@@ -139,7 +139,7 @@ const preloading = (code: string): Run => ({
   ...{ option: '', sent: () => 0 },
 });
 
-test.concurrent('10 s after a signal, a command whose work never ends is ended by this signal', async () => {
+test.concurrent('10 s after a signal, a command whose work never ends is terminated by this signal', async () => {
   const run = preloading(`
     const set = setTimeout; globalThis.setTimeout = (work, ms) => set(work, ms === 10_000 ? 50 : 1e6);
     process.stdout.write = () => process.stderr.write('begun'); setInterval(() => undefined, 1000);`);
@@ -161,7 +161,7 @@ test.concurrent.each([
 });
 
 // As after `disown`: the closed terminal sends no signal.
-test.concurrent('a command that can no longer write to its terminal ends by SIGHUP', async () => {
+test.concurrent('a command that can no longer write to its terminal is terminated by SIGHUP', async () => {
   const run = preloading(`
     process.stdout.isTTY = true;
     process.stdout._write = (_bytes, _encoding, done) => done(Object.assign(new Error('closed'), { code: 'EIO' }));`);
@@ -191,7 +191,7 @@ anyTest.runIf(hasPty).concurrent('Ctrl-C ends a loop in a shell script and the c
 anyTest.runIf(hasPty).each([
   ['a create', silent, ['categories', 'create', '--name', 'cat'], 'Contacting'],
   ['a login at its prompt', silent, ['auth', 'login'], 'API key for profile'],
-] as const)('%s ends by SIGHUP when its terminal is closed', async (_what, respond, args, after) => {
+] as const)('%s is terminated by SIGHUP when its terminal is closed', async (_what, respond, args, after) => {
   const run = runFrom('the saved profile', respond);
   expect((await closeTerminal([process.execPath, BIN, ...args], run, after)).signal).toBe('SIGHUP');
 });

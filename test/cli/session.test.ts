@@ -27,7 +27,7 @@ test('after a session has read PETSTORE_STATE_URL, the password in it is redacte
   expect(context.redactor.redact('not the-password')).toBe('not [redacted]');
 });
 
-test('a command ends after its cleanups, in reverse order, and a failed cleanup does not change the exit code', async () => {
+test('a command runs its cleanups in reverse order before it ends, and a failed cleanup does not change the exit code', async () => {
   const context = world(['--version']);
   const cleaned: string[] = [];
   context.cleanups.push(

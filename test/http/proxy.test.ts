@@ -42,7 +42,7 @@ test.each([
   ...['socks5://proxy.example', 'http://', 'http://['].map((value) => [value, 'is not an http or https URL']),
   ...['http://127.0.0.1:9/path', 'http://127.0.0.1:9?query', 'http://127.0.0.1:9#part'].map((value) => [
     value,
-    'must not contain a path',
+    'must not contain a path, query or fragment',
   ]),
 ])('HTTPS_PROXY=%s is a usage error: HTTPS_PROXY %s', (value, problem) => {
   const hint = 'use a URL such as http://proxy.example:3128';

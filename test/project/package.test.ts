@@ -100,7 +100,7 @@ test('petstore creates and lists a category if its global installation is read-o
   expect(JSON.parse(await categories('list', '--json'))).toEqual([{ id: 1, name: 'dog' }]);
 });
 
-test('in a clone without a build, `npm run demo` lists its category, and the sandbox of the user stays empty', async () => {
+test("in a clone without a build, `npm run demo` lists its category, and the user's sandbox stays empty", async () => {
   const clone = join(root, 'clone');
   for (const name of ['bin', 'scripts', 'src', 'build.mjs', 'package.json'])
     cpSync(join(project, name), join(clone, name), { recursive: true });

@@ -60,7 +60,7 @@ async function take(ledger: Ledger, timeoutMs = 30_000): Promise<string> {
   return admission.ticket;
 }
 
-test('two ledgers of one key share windows, open tickets and blocks until one of them is cleared', async () => {
+test('two ledgers of one key share windows, open tickets and blocks, and clearing one clears both', async () => {
   const machine = new Machine();
   const [a, b] = [machine.open(), machine.open()];
   const ticket = await take(a);

@@ -64,7 +64,7 @@ const exhausted = (at: number, id: string, ms: number): string =>
 const HISTORIES = `
 a 429 that states only a reset blocks until one second after the reset
   0 take a, ${exhausted(0, 'a', 5000)}, 0 is blocked 6000, 0 has block.reason=reset
-refusals of requests that were in flight together count as one, and the latest end applies
+refusals of requests that were in flight together count as one, and the block ends at the latest of their waits
   ${OPEN}, 1 take a b c, 20 429 a wait=8000, 21 429 b wait=7000, 22 429 c wait=1000, 23 is blocked 8020,
   23 has block.refusals=1 block.reason=retry_after
 a refusal that arrives late and states no wait does not prolong a doubled wait
@@ -117,7 +117,7 @@ a request waits for a response that may show that a lost request did not count
   ${OPEN} left=3, 1 take a b c, 2 lost a, 3 ok b left=1, 4 is pending, 5 lost c, 6 is window 61000
 the response to a request whose ticket has expired does not show whether a lost request has counted
   ${OPEN} left=5, 1 take a, 5 lost a, 10 ok x left=4, 11 grants 3
-a response does not show whether requests counted that were lost at the moment when its request was sent
+whether a lost request counted is unknown from a response whose request was sent at the moment of the loss
   ${OPEN} left=4, 1 take a b, 5 lost a, 5 take c, 5 ok c left=3, 5 lost b, 6 has lost.length=2
 an overdue request that a later response includes does not count again after its timeout
   ${OPEN} left=3, 1 take slow early, 6000 take a, 6010 ok a left=1, 6020 ok early left=2, 30000 lost slow, 30010 grants 1
@@ -158,7 +158,7 @@ a ticket whose record a state server has twice counts as one ticket
   ${OPEN}, 1 take a, 2 take a, 2 has tickets.length=1
 a ticket allows its request for 5 s, except during a block
   ${REFUSED}, 1099 withdraws late, 1100 allows late, 1100 withdraws early, 5001 allows late, 5002 withdraws late
-a ticket does not allow its request from a response with an exhausted quota until the end of the window
+after a response with an exhausted quota, a ticket allows no request until the end of the window
   ${OPEN} left=5, 59500 take a b, 59510 ok a left=0, 59520 withdraws b, 60999 withdraws b, 61000 allows b,
   61001 unsent b, 61001 take probe, 61001 allows probe
 `;

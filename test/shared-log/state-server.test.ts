@@ -133,7 +133,7 @@ test.each([
   expect([error.message, error.hint?.(SETTINGS)]).toEqual([message, hint]);
 });
 
-test('closing a connection immediately rejects a call without a reply, and a later call does not connect again', async () => {
+test('when a connection is closed, a call without a reply is rejected immediately, and a later call does not connect again', async () => {
   const server = await scripted((_command, socket) =>
     server.commands.length === 1 ? socket.write('+OK\r\n') : undefined,
   );

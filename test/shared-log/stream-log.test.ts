@@ -175,7 +175,7 @@ test('a reply that took more than a second does not change the clock offset, and
   expect(server.offsetMs).toBe(159_500);
 });
 
-test("the first reply shows the server's time even if it took more than a second", async () => {
+test('the first reply of a state server sets the clock offset even if it took more than a second', async () => {
   const clock = new ManualClock(1000);
   const server = new ServerClock(clock);
   const sentAt = server.moment;

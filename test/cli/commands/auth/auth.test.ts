@@ -102,7 +102,7 @@ test('`auth login` without a name saves the key for the active profile', async (
   expect((await login(GOOD_KEY)).out).toContain('for profile "staging"');
 });
 
-test('`auth login` takes the URL from the environment unless `-p` is given, and warns about a key in the environment', async () => {
+test('`auth login` takes the base URL from the environment unless `-p` is given, and warns about a key in the environment', async () => {
   const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'other' };
   expect(await petstore('auth login -p farm', GOOD_KEY, env)).toMatchObject({ code: 3, out: '' });
   const run = await petstore('auth login', GOOD_KEY, env);
@@ -112,7 +112,7 @@ test('`auth login` takes the URL from the environment unless `-p` is given, and 
   });
 });
 
-test('`auth logout` removes the key and keeps the URL, and a second logout prints that no key is saved', async () => {
+test('`auth logout` removes the key and keeps the base URL, and a second logout prints that no key is saved', async () => {
   await login(GOOD_KEY);
   for (const done of ['Removed the key of', 'No key is saved for']) {
     const run = await petstore('auth logout', '', { PETSTORE_PROFILE: '' });

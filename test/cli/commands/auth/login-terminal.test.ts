@@ -45,7 +45,7 @@ test.each<[what: string, signal: string, code: number, step: Partial<Step>]>([
   ['Ctrl-C', 'SIGINT', 130, { send: 'half-a-key\u0003' }],
   ['SIGQUIT', 'SIGQUIT', 131, { signal: 'SIGQUIT' }],
 ])(
-  'after %s, a login saves nothing, restores the terminal and ends by %s (exit code %i)',
+  'after %s, a login saves nothing, restores the terminal and is terminated by %s (exit code %i)',
   async (_what, signal, code, step) => {
     const run = await login(`--url ${service.url}`, [{ after: 'API key for profile', ...step }]);
     expect(run).toMatchObject({ code, signal, cooked: true, saved: '' });

@@ -205,7 +205,7 @@ test('a dry run warns about names that differ only in case, and estimates no tim
   expect(JSON.parse(json.out)).toMatchObject({ estimatedSeconds: null, exceedsDailyLimit: false });
 });
 
-test('an import at a terminal needs `--yes` for piped rows, and asks nothing in CI, in the sandbox or without new rows', async () => {
+test('an import at a terminal asks nothing in CI, in the sandbox or without new rows; otherwise, piped rows need `--yes`', async () => {
   const { dir, file } = shop();
   file('a.csv', 'name\ndog\n');
   const dog = { id: 1, name: 'dog' };
