@@ -8,7 +8,7 @@ export const EXIT_CODES = {
   auth: { code: 3, meaning: 'no API key, or an API key that the service rejected (401)', retry: 'after logging in' },
   rejected: {
     code: 4,
-    meaning: 'the service rejected the request (4xx), or the category does not exist',
+    meaning: 'the service rejected the request (4xx), or the category does not exist or is ambiguous',
     retry: 'after correcting the request',
   },
   rate_limited: {
@@ -16,7 +16,7 @@ export const EXIT_CODES = {
     meaning: 'rate limited: the wait would exceed `--max-wait`, or no attempts are left',
     retry: 'at or after `error.retryAt`',
   },
-  network: { code: 6, meaning: 'no complete response; nothing was changed', retry: 'yes' },
+  network: { code: 6, meaning: 'no complete response; the request changed nothing', retry: 'yes' },
   service: {
     code: 7,
     meaning: 'server error on a read (5xx), invalid response, or redirect',
@@ -90,7 +90,7 @@ export const HELP_TOPICS = new Map([
 ] as const);
 
 export const ENVIRONMENT = Object.entries({
-  PETSTORE_PROFILE: 'default for --profile',
+  PETSTORE_PROFILE: 'profile to use instead of the active one',
   PETSTORE_MAX_WAIT: 'default for --max-wait',
   PETSTORE_MAX_RETRIES: 'default for --max-retries',
   PETSTORE_TIMEOUT: 'default for --timeout',

@@ -27,7 +27,7 @@ export function proxyFor(target: URL, env: Environment): ProxySetting | undefine
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) throw invalidProxyError(variable, 'is not an http or https URL');
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '')
-    throw invalidProxyError(variable, 'must not contain a path');
+    throw invalidProxyError(variable, 'must not contain a path, query or fragment');
   return { url, variable };
 }
 
