@@ -55,7 +55,7 @@ export function checkDefinitions(session: Session): readonly CheckDefinition[] {
     { label: 'Config', test: () => (skipReason ? skipped(skipReason) : checkConfig()) },
     { label: 'State', test: checkState },
     ...(env['PETSTORE_STATE_URL'] ? [stateServer] : []),
-    { label: 'Profile', test: checkProfile, needs: ['Config'] },
+    { label: 'Profile', test: checkProfile },
     { label: 'Base URL', test: () => checkUrl(session, found), needs: ['Profile'] },
     { label: 'Proxy', test: () => checkProxy(session, found), needs: ['Base URL'] },
     { label: 'Connection', test: () => checkConnection(session, found), needs: ['Proxy', ...places] },

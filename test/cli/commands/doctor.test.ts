@@ -117,9 +117,10 @@ test('`doctor` shows a failed check for each unusable directory, with the variab
   const { code, failed, of } = await doctor({ PETSTORE_CONFIG_DIR: NO_DIRECTORY, PETSTORE_STATE_DIR: NO_DIRECTORY });
   const hints = failed.map(({ id, hint }) => [id, hint]);
   const hint = (id: string) => [id, `set PETSTORE_${id.toUpperCase()}_DIR to a directory that you can write to`];
-  expect([code, hints]).toEqual([9, [hint('config'), hint('state')]]);
-  const skipped = { status: 'skipped', detail: 'not checked: "Config" failed' };
-  for (const id of ['profile', 'base_url', 'api_key']) expect(of(id)).toMatchObject(skipped);
+  const [, configHint] = hint('config');
+  expect([code, hints]).toEqual([9, [hint('config'), hint('state'), ['profile', configHint]]]);
+  const skipped = { status: 'skipped', detail: 'not checked: "Profile" failed' };
+  for (const id of ['base_url', 'api_key']) expect(of(id)).toMatchObject(skipped);
 });
 
 test('the exit code of `doctor` is that of the first failed check', async () => {
@@ -219,14 +220,28 @@ test('`doctor` does not wait for the rate limit, and names the end of the block'
   expect(requests).toHaveLength(1);
 });
 
-test.runIf(hasMounts)('`doctor` reports a full disk, with the hint to free disk space', () => {
-  const at = place();
-  const fill = `mount -t tmpfs -o size=64k,mode=700 tmpfs "$0"; cd "$0"; mkdir -m 700 config state; cat /dev/zero > fill`;
-  const script = `${fill} 2>/dev/null; exec "$@"`;
+/** The exit code and the checks of `doctor` after shell commands that mount file systems, in the directory of a place. */
+function doctorAfter(mounts: string, at = place()) {
+  const script = `cd "$0"; ${mounts}; exec "$@"`;
   const command = ['-rm', 'sh', '-c', script, at.dir, process.execPath, BIN, 'doctor', '--json'];
   const { status, stdout } = spawnSync('unshare', command, { env: at.env, encoding: 'utf8' });
-  const full = (JSON.parse(stdout) as Check[]).filter((one) => one.hint === 'free some disk space');
+  return { status, checks: JSON.parse(stdout) as Check[] };
+}
+
+test.runIf(hasMounts)('`doctor` reports a full disk, with the hint to free disk space', () => {
+  const fill = 'mount -t tmpfs -o size=64k,mode=700 tmpfs .; cd "$0"; mkdir -m 700 config state; cat /dev/zero > fill';
+  const { status, checks } = doctorAfter(`${fill} 2>/dev/null`);
+  const full = checks.filter((one) => one.hint === 'free some disk space');
   expect([status, full.map(({ id }) => id)]).toEqual([9, ['config', 'state']]);
+});
+
+// A secret of a container is mounted like this.
+test.runIf(hasMounts)('`doctor` checks the profile in a config directory that can only be read', () => {
+  const save = `mkdir -m 700 config; echo '{"active":"staging"}' > config/config.json`;
+  const { status, checks } = doctorAfter(`${save}; mount --bind config config; mount -o remount,bind,ro config`);
+  const failed = checks.filter((one) => one.status === 'failed').map(({ id }) => id);
+  expect([status, failed]).toEqual([9, ['config', 'base_url']]);
+  expect(checks.find(({ id }) => id === 'profile')?.detail).toBe('staging (active)');
 });
 
 test.runIf(hasModes).each(['705', '750'])(
