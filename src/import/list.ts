@@ -79,7 +79,7 @@ export class KnownCategories {
     return this.#known.has(keyOf(category));
   }
 
-  own(category: Category, owner: ImportEntry): void {
+  setOwner(category: Category, owner: ImportEntry): void {
     this.add(category).owner = owner;
   }
 

@@ -150,7 +150,8 @@ class Run implements RunResult {
     try {
       const category = await categories.create(entry.row, () => lock.assertHeld(), this.#waitSignal);
       // A category that existed before, or that another response has named, proves nothing.
-      if (this.#known.has(category)) return this.#doubt(entry, LOST_MS, 'the response has the id of another category');
+      if (this.#known.has(category))
+        return this.#markUncertain(entry, LOST_MS, 'the response has the id of another category');
       this.#assign(entry, category);
       return true;
     } catch (error) {
@@ -161,12 +162,12 @@ class Run implements RunResult {
       if (outcome === 'rejected') this.results.set(entry, { state: 'failed', error: toPetstoreError(error) });
       if (outcome === 'rejected' || outcome === 'unsent') return true;
       const drainMs = { lost: LOST_MS, slow: Math.max(LOST_MS, timeoutMs), aborted: DRAIN_MS }[outcome];
-      return this.#doubt(entry, drainMs, error instanceof PetstoreError ? error.details.problem : undefined);
+      return this.#markUncertain(entry, drainMs, error instanceof PetstoreError ? error.details.problem : undefined);
     }
   }
 
   // A list is conclusive after `drainMs`.
-  #doubt(entry: ImportEntry, drainMs: number, reason: string | undefined): false {
+  #markUncertain(entry: ImportEntry, drainMs: number, reason: string | undefined): false {
     this.results.set(entry, { state: 'unknown', reason });
     this.#options.lock.extendDrain(drainMs);
     return false;
@@ -207,7 +208,7 @@ class Run implements RunResult {
   }
 
   #assign(entry: ImportEntry, category: Category): void {
-    this.#known.own(category, entry);
+    this.#known.setOwner(category, entry);
     this.results.set(entry, { state: entry.sent > 0 ? 'created' : 'skipped', category });
     this.#checkName(entry, category);
   }

@@ -60,11 +60,11 @@ function usageOf(usage: KeyUsage, now: number, { windowMs }: RateLimit): { windo
 
 /** Admits or rejects a request at `now` (epoch milliseconds), and counts it. */
 export function admitRequest(usage: KeyUsage, now: number, limits: readonly RateLimit[]): QuotaStatus {
-  const rejection = reject(usage, now, limits);
+  const rejection = countRequest(usage, now, limits);
   return { ...quotaStatus(usage, now, limits), rejection };
 }
 
-function reject(usage: KeyUsage, now: number, limits: readonly RateLimit[]): QuotaStatus['rejection'] {
+function countRequest(usage: KeyUsage, now: number, limits: readonly RateLimit[]): QuotaStatus['rejection'] {
   if (usage.bannedUntil > now) return 'key_banned';
   const current = limits.map((limit) => ({ limit, ...usageOf(usage, now, limit) }));
   const exhausted = current.filter(({ limit, used }) => used >= limit.count);
