@@ -51,7 +51,7 @@ export interface Client {
     create(category: NewCategory, options?: CreateOptions): Promise<Category>;
     /**
      * Creates a category for each name that the list does not show, as `petstore categories import` does: one import at a
-     * time. If rows failed or the run ended early, the error has the results in `document`, unless nothing was sent.
+     * time. Once a create may have been sent, every error has the results so far in `document`.
      */
     import(rows: ImportRows, options?: ImportOptions): Promise<ImportDocument>;
   };

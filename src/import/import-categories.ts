@@ -76,7 +76,7 @@ interface ClientContext extends Omit<ImportParameters, 'rows' | 'lockPlace' | 'c
 
 /**
  * Imports the rows of a program.
- * @throws PetstoreError `usage` for invalid rows or options, `storage` without a home directory; as `importCategories` does
+ * @throws PetstoreError `usage` for invalid rows or options, `storage` without a home directory; otherwise as `importCategories`
  */
 export async function importRows(
   given: ImportRows,
