@@ -70,7 +70,7 @@ async function listCategories(session: Session, options: ListOptions): Promise<L
   const { format } = session.options;
   if (options.columns !== undefined && /json$/.test(format)) {
     const message = `--columns and --format ${format} cannot be combined`;
-    throw new PetstoreError('usage', message, { hint: 'use --format csv' });
+    throw new PetstoreError('usage', message, { hint: 'use --format csv instead of JSON' });
   }
   const { listed, flaw } = await (await session.categories()).list();
   if (flaw) await session.warn(incompleteListWarning(flaw));

@@ -78,8 +78,12 @@ test.each([
   ['--columns id,nam', 'invalid column "nam" for --columns', 'use id, name, description, tags or size'],
   ['--columns constructor', 'invalid column "constructor" for --columns', 'use id, name, description, tags or size'],
   ['--columns=', 'invalid column "" for --columns', 'use id, name, description, tags or size'],
-  ['--columns id --json', '--columns and --format json cannot be combined', 'use --format csv'],
-  ['--columns id --format ndjson', '--columns and --format ndjson cannot be combined', 'use --format csv'],
+  ['--columns id --json', '--columns and --format json cannot be combined', 'use --format csv instead of JSON'],
+  [
+    '--columns id --format ndjson',
+    '--columns and --format ndjson cannot be combined',
+    'use --format csv instead of JSON',
+  ],
 ])('`list %s` is a usage error: %s', async (line, message, hint) => {
   const { env } = await serving(() => ({ body: stringifyJson(withExtras) }));
   const { code, out, err } = await inProcess(['categories', 'list', ...line.split(' ')], { env });
