@@ -20,7 +20,7 @@ export const EXIT_CODES = {
   service: {
     code: 7,
     meaning: 'server error on a read (5xx), invalid response, or redirect',
-    retry: 'server error: yes; otherwise follow `error.hint`',
+    retry: 'server error other than 501: yes; otherwise follow `error.hint`',
   },
   unknown_outcome: {
     code: 8,
@@ -59,7 +59,7 @@ export const GLOBAL_OPTIONS: readonly GlobalOption[] = [
     description: 'use this profile instead of the active one',
     variable: 'PETSTORE_PROFILE',
   },
-  { flags: '--json', description: 'print one JSON document; errors are JSON on stderr' },
+  { flags: '--json', description: 'print one JSON document; messages are JSON on stderr' },
   {
     flags: '--max-wait <duration>',
     description: 'longest wait for the rate limit',
