@@ -36,11 +36,15 @@ export function classifyError(error: unknown): {
 /** @param isCreated whether this run created the categories; if not, an earlier list showed them */
 export function incompleteListError(count: number, isCreated: boolean): PetstoreError {
   const what = `the list lacks ${formatCount(count, 'category', 'categories')} that ${count === 1 ? 'was' : 'were'}`;
-  const hint = `${COMPARE} before you import them again`;
-  if (isCreated) return new PetstoreError('service', `${what} just created`, { hint });
-  return new PetstoreError('unknown_outcome', `cannot determine which categories exist: ${what} listed before`, {
-    hint,
-  });
+  if (!isCreated) {
+    const hint = `${COMPARE} before you import them again`;
+    return new PetstoreError('unknown_outcome', `cannot determine which categories exist: ${what} listed before`, {
+      hint,
+    });
+  }
+  const which = count === 1 ? 'that category' : 'those categories';
+  const hint = `${COMPARE} first, because another import would create ${which} twice`;
+  return new PetstoreError('service', `${what} just created`, { hint });
 }
 
 /** @param isRow whether a row has the changed name: the category may belong to that row, so another spelling does not help */

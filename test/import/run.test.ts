@@ -121,7 +121,7 @@ test('an import fails if its last list lacks a category that it created, but sen
   expect(await stopOf(it)).toMatchObject({
     kind: 'service',
     message: 'the list lacks 1 category that was just created',
-    hint: 'compare the list of categories with the rows before you import them again',
+    hint: 'compare the list of categories with the rows first, because another import would create that category twice',
   });
   expect(it.clock.slept).toEqual([2000, 4000]);
   const other = importOf(numbered(5), { hasQuota: () => false });
