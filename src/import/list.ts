@@ -6,7 +6,7 @@ import type { ImportEntry } from './results.ts';
 
 const RETRIES_MS = [2000, 4000];
 
-/** Waits, and shows the reason. */
+/** Waits, and reports the reason. */
 export type Pause = (ms: number, reason: 'list' | 'requests' | 'lock') => Promise<void>;
 
 export interface FetchListOptions {

@@ -43,7 +43,7 @@ export function machinePlaces(options: MachineOptions): readonly LedgerPlace[] {
     open() {
       if (!stateDir) throw new PetstoreError('storage', 'cannot determine the home directory');
       const dir = join(stateDir, 'quota', ledgerName(options));
-      // Each key that was replaced leaves an unused ledger.
+      // Removes unused ledgers, too: each key that was replaced leaves one.
       mkdirAndPrune(dir);
       const name = `ledger-${LEDGER_VERSION}`;
       file = new FileLog(ledgerFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES, fs, clock });
