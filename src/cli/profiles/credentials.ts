@@ -123,7 +123,9 @@ export async function selectProfile(
   if (overridesAll(request) || named === SANDBOX) return { profile: named ?? DEFAULT_PROFILE, request };
   const store = await openStore();
   const profile = named ?? store.active();
-  checkProfileExists(profile, store.names(), request.profileVariable);
+  // The active profile was not mistyped: of two logins in the same instant, one may be lost.
+  const hint = named === undefined ? 'run `petstore auth switch PROFILE` to choose the active profile' : undefined;
+  checkProfileExists(profile, store.names(), request.profileVariable, hint);
   return { profile, request, stored: store.get(profile) };
 }
 

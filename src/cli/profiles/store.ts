@@ -49,20 +49,18 @@ export function checkProfileName(name: string, source?: string): string {
 
 /**
  * @param names the profiles that exist
- * @param hint if no profile has a similar name; by default, how to create one with this name
- * @throws PetstoreError `usage` that lists the profiles and suggests the closest
+ * @param hint by default, a similar name, or how to create a profile with this name
+ * @throws PetstoreError `usage` that lists the profiles
  */
-export function checkProfileExists(
-  name: string,
-  names: readonly string[],
-  source?: string,
-  hint = `run \`petstore auth login ${name} --url https://HOST/v1\` to create it`,
-): void {
+export function checkProfileExists(name: string, names: readonly string[], source?: string, hint?: string): void {
   if (names.includes(name)) return;
   const available = `available profiles: ${names.map((one) => `"${one}"`).join(', ')}`;
   const match = closestMatch(name, names);
   const message = `profile "${name}"${suffix(source)} does not exist; ${available}`;
-  throw new PetstoreError('usage', message, { hint: match ? `did you mean "${match}"?` : hint });
+  const typed = match
+    ? `did you mean "${match}"?`
+    : `run \`petstore auth login ${name} --url https://HOST/v1\` to create it`;
+  throw new PetstoreError('usage', message, { hint: hint ?? typed });
 }
 
 function suffix(source: string | undefined): string {

@@ -143,6 +143,12 @@ test('a typed profile without a base URL is an auth error even if the environmen
 test('the error about an unknown profile has the hint to create it', () =>
   rejected('usage', 'zzzzzzzz')({}, 'does not exist', CREATE));
 
+test('the error about an active profile that does not exist suggests no other profile', async () => {
+  const message = expect.stringMatching(/^profile "fame" does not exist; available profiles: .*"farm"/);
+  const hint = 'run `petstore auth switch PROFILE` to choose the active profile';
+  await expect(resolve({}, undefined, saved('fame'))).rejects.toMatchObject({ kind: 'usage', message, hint });
+});
+
 test.each([
   [STAGING, 'profile "staging" has no base URL', LOGIN],
   [{ ...STAGING, PETSTORE_API_KEY: 'k' }, 'has no base URL', 'set PETSTORE_BASE_URL'],

@@ -153,6 +153,7 @@ const UNKNOWN = 'an unknown profile';
 
 test.each([
   ['logout -p farm --delete', UNKNOWN, {}, `profile "farm" does not exist; ${AVAILABLE}\nhint: use one of them\n`],
+  ['logout stagign', UNKNOWN, {}, `profile "stagign" does not exist; ${AVAILABLE}\nhint: use one of them\n`],
   ['logout -p sandbox', 'the built-in key', {}, 'cannot be removed\nhint: run `petstore auth logout NAME` to log out'],
   ['logout', 'PETSTORE_PROFILE', { PETSTORE_PROFILE: 'frm' }, 'profile "frm" from PETSTORE_PROFILE does not exist'],
   ['logout sk_live_0123456789abcdef', 'an API key as the name', {}, 'looks like an API key\nhint: pipe the key'],
