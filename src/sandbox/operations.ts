@@ -79,7 +79,7 @@ function toNewCategory(value: unknown): CategoryInput {
   if (id !== undefined) throw invalidBodyError('id is assigned by the service; omit it');
   if (name === undefined) throw invalidBodyError('name is required');
   if (typeof name !== 'string') throw invalidBodyError('name must be a string');
-  if (name.trim() === '') throw invalidBodyError('name must not be empty');
+  if (name.trim() === '') throw invalidBodyError('name must not be blank');
   if (description === undefined) return { name };
   if (typeof description !== 'string') throw invalidBodyError('description must be a string');
   return { name, description };
