@@ -45,7 +45,9 @@ export class RowValidator {
       return;
     }
     const { ignoreExtra } = this.#options;
-    const extra = ignoreExtra ? undefined : Object.keys(value).find((field) => !KNOWN_FIELDS.has(field));
+    // Ignoring a field without a value loses nothing.
+    const isExtra = (field: string): boolean => !KNOWN_FIELDS.has(field) && (value[field] ?? '') !== '';
+    const extra = ignoreExtra ? undefined : Object.keys(value).find(isExtra);
     const unknown = extra === undefined ? undefined : `unknown field ${quoted(extra)}`;
     const { name, description } = value;
     const problem = newCategoryProblem(name, description);

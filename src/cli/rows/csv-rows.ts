@@ -128,17 +128,20 @@ function readHeader(
   const [name, description] = [positionOf('name'), positionOf('description')];
   if (name === description)
     throw unusableError('--map', 'uses the same column for name and description', 'map another column');
-  const isExtra = (column: string, at: number): boolean =>
-    column !== '' && at !== name && at !== description && !isSame(column, 'id');
-  const extra = ignoreExtra ? [] : columns.filter(isExtra);
-  if (extra.length > 0) {
-    const what = extra.length === 1 ? 'column' : 'columns';
-    throw validator.fatalError(`unknown ${what} ${formatColumns(extra)}`, headLine, IGNORE_EXTRA);
-  }
+  const isExtra = (at: number): boolean =>
+    columns[at] !== '' && at !== name && at !== description && !isSame(columns[at], 'id');
+  const extra = ignoreExtra ? [] : [...columns.keys()].filter(isExtra);
+  // Excel leaves out the empty cells at the end of some rows.
+  const namedWidth = columns.findLastIndex((column) => column !== '') + 1;
   return (cells, line) => {
     // Skip the rows of empty cells that spreadsheets write.
     if (columns.length > 1 && cells.every((cell) => !cell)) return;
-    if (cells.length !== columns.length) {
+    if (extra.some((at) => cells[at])) {
+      const what = extra.length === 1 ? 'column' : 'columns';
+      const problem = `unknown ${what} ${formatColumns(extra.map((at) => columns[at] ?? ''))}`;
+      throw validator.fatalError(problem, headLine, IGNORE_EXTRA);
+    }
+    if (cells.length < namedWidth || cells.slice(columns.length).some((cell) => cell)) {
       const count = cells.length === 1 ? '1 field' : `${cells.length} fields`;
       validator.addInvalid(`the row has ${count}, but the header has ${columns.length}`, line);
     } else if (!ignoreExtra && cells.some((cell, at) => cell && columns[at] === '')) {

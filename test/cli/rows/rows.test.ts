@@ -55,6 +55,13 @@ test.each<[string, string, Given]>([
   ['CSV with columns named by `--map`', 'Art;Text\ndog;\ncat;Felis\n', { map: MAP }],
   ['CSV with a name column and `--map`', 'Name;Art;Text\nx;dog;\nx;cat;Felis\n', { map: MAP, ignoreExtra: true }],
   ['CSV with empty columns and rows', 'name,description,,\n,,,\ndog,,,\ncat,Felis,"",\n"","",,\n', {}],
+  ['CSV with rows that end with more or fewer empty columns', 'name,description,,\ndog,\ncat,Felis,,,"",\n', {}],
+  ['CSV with a named column without values', 'legs,name,description\n,dog,\n"",cat,Felis\n', {}],
+  [
+    'JSON with unknown fields without values',
+    '[{"name":"dog","x":""},{"name":"cat","description":"Felis","x":null}]',
+    {},
+  ],
   ['CSV after a quoted sep= line', '"sep=|"\nname|description\ndog|\ncat|Felis\n', {}],
   ['a .csv file with brackets in the header', '[Art],[text]\ndog,\ncat,Felis\n', { extension: '.csv', map: BRACKETS }],
   ['CSV with a comma in a quoted heading', '"name";"description, long"\ndog;\ncat;Felis\n', { map: LONG }],
@@ -238,7 +245,7 @@ test.each<[header: string, Given, string, string]>([
   ['name,color', {}, 'unknown column "color"', IGNORE_EXTRA],
   ['Name;Text', { map: ['name=Titel'] }, 'no column "Titel"; found "Name", "Text"', USE_ONE],
 ])('the header "%s" with the options %j is a usage error: %s', async (header, given, message, hint) => {
-  expect(await failure(`${header}\na;b\n`, given)).toMatchObject({ message: `it, line 1: ${message}`, hint });
+  expect(await failure(`${header}\na;b;c,d\n`, given)).toMatchObject({ message: `it, line 1: ${message}`, hint });
 });
 
 const unreadStdin = {
