@@ -43,9 +43,10 @@ export function jsonValue(body: Uint8Array): unknown {
  * @throws PetstoreError `usage` if the path could leave the base URL
  */
 export function pathBelowBase(text: string): string {
-  const hint = 'use a path relative to the base URL, for example categories';
+  const hint = 'use a path such as categories';
   // Git Bash turns `/categories` into `C:/Program Files/Git/categories`.
-  if (/^(?:\/\/|[a-z]+:)/i.test(text)) throw new PetstoreError('usage', 'the path is a full URL', { hint });
+  if (/^(?:\/\/|[a-z]+:)/i.test(text))
+    throw new PetstoreError('usage', 'the path must be relative to the base URL', { hint });
   if (/[\u0000-\u0020\u007f\\#]/.test(text)) {
     throw new PetstoreError('usage', 'the path contains a space, a control character, a backslash or "#"', {
       hint: 'escape the character, for example a space as %20',

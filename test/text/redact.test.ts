@@ -50,7 +50,7 @@ test.each([
   [[`Bearer ${SECRET}`], 'unknown command'],
   [[`key:${SECRET}`], 'key:[redacted]'],
   [['categories', 'list', '--timeout', SECRET], 'invalid duration "[redacted]" for --timeout'],
-  [['api', 'GET', `//${SECRET}`], 'the path is a full URL'],
+  [['api', 'GET', `//${SECRET}`], 'the path must be relative to the base URL'],
   [['api', 'GET', '/x', '--data', SECRET], 'is not valid JSON'],
 ])('the error about the arguments %j names the mistake but not the key', async (args, words) => {
   const { code, out, err } = await inProcess(args, { stdin: '' });

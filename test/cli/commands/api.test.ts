@@ -96,7 +96,7 @@ test.each([
 
 test.each([
   // Git Bash converts `/categories` to such a path.
-  ['a Windows path', ['GET', 'C:/Program Files/Git/x'], 'the path is a full URL\nhint: use a path relative'],
+  ['a Windows path', ['GET', 'C:/Program Files/Git/x'], 'the path must be relative to the base URL\nhint: use a path'],
   ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON\nhint: use --input FILE to'],
   ['a GET body in `--data`', ['GET', '/x', '--data', '{}'], 'cannot have a body\nhint: remove --data, or use POST'],
   ['a body that is not UTF-8', ['POST', '/x', '--input', LATIN1], 'the body from --input is not valid JSON'],
