@@ -74,7 +74,7 @@ function urlOf(path: string): URL {
 export function deprecationNotices(method: string, path: string, headers: HttpHeaders): readonly string[] {
   const notices = Object.entries(headers).flatMap(([name, text = '']) => {
     if (name === 'deprecation')
-      return /^(?:true|\?1)$/i.test(text) ? 'is deprecated' : `has been deprecated since ${day(text)}`;
+      return /^(?:true|\?1)$/i.test(text) ? 'is deprecated' : `is deprecated as of ${day(text)}`;
     if (name === 'sunset') return `will be removed on ${day(text)}`;
     // The service does not document which header marks beta and experimental operations.
     const unstable = /(?:^|-)stability(?:-level)?$/.test(name) && !/^(?:stable)?$/i.test(text);

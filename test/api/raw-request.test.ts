@@ -41,12 +41,12 @@ function noticesOf(request: string, headers: Record<string, string>): readonly s
 
 test.each<[request: string, headers: Record<string, string>, notice: string]>([
   ['GET /pets/1', {}, `GET /pets/1 ${DOCUMENTED}`],
-  ['GET /x?query=1', { deprecation: '@1688169599' }, 'GET /x has been deprecated since 2023-06-30'],
+  ['GET /x?query=1', { deprecation: '@1688169599' }, 'GET /x is deprecated as of 2023-06-30'],
   ['GET /pets/1', { deprecation: 'true' }, 'GET /pets/1 is deprecated'],
-  ['GET /x', { deprecation: 'Sun, 11 Nov 2018 23:59:59 GMT' }, 'GET /x has been deprecated since 2018-11-11'],
-  ['GET /x', { deprecation: 'soon\u001b[2J' }, 'GET /x has been deprecated since soon␛[2J'],
-  ['GET /x', { deprecation: '@99999999999999999' }, 'GET /x has been deprecated since @99999999999999999'],
-  ['GET /x', { deprecation: '@999999999999' }, 'GET /x has been deprecated since @999999999999'],
+  ['GET /x', { deprecation: 'Sun, 11 Nov 2018 23:59:59 GMT' }, 'GET /x is deprecated as of 2018-11-11'],
+  ['GET /x', { deprecation: 'soon\u001b[2J' }, 'GET /x is deprecated as of soon␛[2J'],
+  ['GET /x', { deprecation: '@99999999999999999' }, 'GET /x is deprecated as of @99999999999999999'],
+  ['GET /x', { deprecation: '@999999999999' }, 'GET /x is deprecated as of @999999999999'],
   ['GET /x', { sunset: 'Wed, 31 Dec 2031 23:59:59 GMT' }, 'GET /x will be removed on 2031-12-31'],
   ['GET /x', { sunset: 'later' }, 'GET /x will be removed on later'],
   ['POST /x', { stability: 'beta' }, 'POST /x is marked beta and may change without notice'],
