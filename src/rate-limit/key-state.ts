@@ -43,7 +43,7 @@ export interface Ticket {
   readonly overdueAt: number;
   /** Until then, the response to this request may arrive. */
   readonly expires: number;
-  /** Whether it was sent alone, to learn the remaining quota. */
+  /** Whether its request is sent alone, to learn the remaining quota. */
   readonly probe: boolean;
 }
 

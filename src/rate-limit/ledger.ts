@@ -156,7 +156,7 @@ export class Ledger {
   #copyBlock({ block, time }: KeyState, now: number): void {
     // If the clock was set back, the time of the last record bounds the rest.
     const waitMs = (block?.until ?? 0) - Math.max(now, time);
-    // Without unwritten records, which the server may lose.
+    // Unwritten records do not count here, because the server may lose them.
     const knownMs = (this.#log.cached().block?.until ?? 0) - this.#log.now;
     if (!block || waitMs <= Math.max(0, knownMs)) return;
     const reading = { status: block.status, refused: true, waitMs, waitFrom: block.reason };

@@ -153,7 +153,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     this.#catchUp();
   }
 
-  // Reduces the new lines. Returns the result of the record with this ID if the new lines contain it and it counts.
+  // Reduces the new lines. Returns the result of the record with this id if the new lines contain it and it counts.
   #read(id?: string): { readonly result: Result } | undefined {
     const progress = this.#progress;
     if (progress.damage) throw progress.damage;

@@ -98,7 +98,7 @@ export interface SegmentsOptions {
   readonly dir: string;
   /** The file's name before `.<segment>.log`. */
   readonly name: string;
-  /** Whether a file that is not a log is an error, and a damaged or unknown record, which is otherwise ignored. */
+  /** True if a foreign file and a damaged or unknown record are errors; otherwise, such a record is ignored. */
   readonly strict?: boolean;
   readonly fs?: LogFs | undefined;
 }
