@@ -59,10 +59,10 @@ test('with an exhausted quota and a maximum wait of 0, a call and a command with
 });
 
 test.each([
-  ['no timeout', undefined],
+  ['an undefined timeout', undefined],
   ['a fractional timeout', 1000 / 3],
   ['the largest number as its timeout', Number.MAX_VALUE],
-])('the client library accepts %s, 999 retries, and options that are undefined', async (_what, timeoutMs) => {
+])('the client library accepts %s, 999 retries, and other options that are undefined', async (_what, timeoutMs) => {
   const none = { stateUrl: undefined, statePassword: undefined, maxWaitMs: undefined, maxRetries: undefined };
   open({ maxRetries: 999 });
   const { create } = open({ ...(await sandboxOf()), ...none, timeoutMs }).categories;
@@ -90,8 +90,8 @@ const UNKNOWN = {
 const REJECTED = new PetstoreError('rejected', 'bad', { status: 400 });
 
 test.each([
-  ['list', 'before it is sent', 0, REJECTED, { outcome: undefined }],
-  ['create', 'before it is sent', 0, REJECTED, { outcome: undefined }],
+  ['list', 'before its request is sent', 0, REJECTED, { outcome: undefined }],
+  ['create', 'before its request is sent', 0, REJECTED, { outcome: undefined }],
   ['list', 'in flight', 1, REJECTED, { outcome: undefined }],
   ['create', 'in flight', 1, REJECTED, UNKNOWN],
   ['create', 'in flight with a plain error', 1, new Error('own'), UNKNOWN],
@@ -150,7 +150,7 @@ test('an import with many requests in flight causes no warning from Node.js', as
   await ended;
 });
 
-test('calls with one signal share one derived signal, which Node.js 20 and 22 free only with its source', async () => {
+test('calls with one signal share one derived signal, because Node.js 20 and 22 free a derived signal only with its source', async () => {
   const any = vi.spyOn(AbortSignal, 'any');
   onTestFinished(() => any.mockRestore());
   const { create } = open(await sandboxOf()).categories;
@@ -242,7 +242,7 @@ test('clients with one key share a quota in memory until the last of them is clo
   expect(open(options).quota().remaining).toBeNull();
 });
 
-test('with `stateDir` null, the warning about an unavailable state server says that no rate limit is shared', async () => {
+test('with `stateDir` null, the warning about an unavailable state server says that the rate limit is not shared', async () => {
   const onWarning = vi.fn();
   const { baseUrl } = await sandboxOf();
   const client = open({ baseUrl, stateDir: null, stateUrl: 'redis://127.0.0.1:1', onWarning });
@@ -352,7 +352,7 @@ test.each<[string, unknown[], string]>([
   await expectUnsent(({ request }) => request(...(given as Parameters<typeof request>)), message);
 });
 
-test('the client library gets a category by its exact name or id, and rejects a missing or ambiguous one', async () => {
+test('the client library gets a category by its exact name or id, and rejects an unknown name or id and an ambiguous name', async () => {
   const body =
     '[{"id":1,"name":"dog"},{"id":9007199254740993,"name":"cat"},{"id":3,"name":"eel"},{"id":4,"name":"eel"}]';
   const { url } = await serving(() => ({ body }));
@@ -390,7 +390,7 @@ test('a create with `ifMissing` returns the existing category, with a warning if
   expect(warnings).toEqual(['existing category "dog" has the description "pet"; the given description was ignored']);
 });
 
-test('an exception in `onWarning` is an uncaught exception, and the create that caused the warning resolves', async () => {
+test('an exception in `onWarning` becomes an uncaught exception, and the create that caused the warning resolves', async () => {
   const handlers = process.listeners('uncaughtException');
   onTestFinished(() => handlers.forEach((handler) => void process.on('uncaughtException', handler)));
   process.removeAllListeners('uncaughtException');
@@ -404,7 +404,7 @@ test('an exception in `onWarning` is an uncaught exception, and the create that 
   expect((await caught)[0]).toBe(thrown);
 });
 
-test('a client authenticates with `statePassword`, and the hint after a rejection names this option', async () => {
+test('a client authenticates to the state server with `statePassword`, and the hint after a rejection names this option', async () => {
   const server = await scriptedRedis((_command, socket) => socket.write('-WRONGPASS\r\n'));
   onTestFinished(server.close);
   const { list } = open({ stateUrl: `redis://127.0.0.1:${server.port}`, statePassword: 'x' }).categories;
@@ -414,7 +414,7 @@ test('a client authenticates with `statePassword`, and the hint after a rejectio
 });
 
 test.runIf(process.platform !== 'win32')(
-  'an import without a home directory fails before anything is sent, and its hint names `stateDir`',
+  'an import without a home directory fails before anything is sent, and the hint names `stateDir`',
   async () => {
     for (const name of ['HOME', 'XDG_STATE_HOME', 'PETSTORE_STATE_DIR']) vi.stubEnv(name, '');
     onTestFinished(() => void vi.unstubAllEnvs());

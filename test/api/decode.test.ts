@@ -42,7 +42,7 @@ test.each([
     `[{"id":${id},"name":"dog"}]`,
     'item 1 of the list has no integer id',
   ]),
-])('the list %s is invalid: %s', expectInvalid);
+])('the list response %s is invalid: %s', expectInvalid);
 
 test('a list with JSON nested 20,000 levels deep is invalid', () => {
   const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;

@@ -1,4 +1,4 @@
-// Unusual environments: few open files, a deleted directory, no home directory, Windows and an old Node.js.
+// Unusual environments: a low open file limit, a deleted directory, no home directory, Windows and an old Node.js.
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -59,11 +59,11 @@ test.runIf(hasShell)('in a deleted directory, a command works unless its file ha
   expect(await importOf(header)).toMatchObject({ code: 0 });
 });
 
-// If HOME is unset, Node.js reads the user database, which has the tester but no user 54321.
+// If HOME is unset, Node.js reads the user database: it contains the user who runs the tests, but not user 54321.
 const HOMELESS: Record<string, string> = process.getuid?.() === 0 ? {} : { HOME: '' };
 
 test.runIf(otherRuns)(
-  'without a home directory, a list needs only a key and a URL, and a login needs the directory variables',
+  'without a home directory, a list with a key and a base URL works, but a login fails until PETSTORE_CONFIG_DIR and PETSTORE_STATE_DIR are set',
   async () => {
     const at = place();
     const list = await unprivileged(at, LIST, { ...HOMELESS, PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: service.url });

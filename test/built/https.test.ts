@@ -86,7 +86,7 @@ test.each([
   },
 );
 
-test('a proxy tunnel that leads to another host is an error', async () => {
+test('a proxy tunnel that leads to another host causes a certificate error', async () => {
   const here = trusting('https://192.0.2.1/v1', { HTTPS_PROXY: `http://${proxyHost}` });
   const { code, err } = await petstore(here, ['categories', 'create', '--name', 'dog', '--max-retries', '0']);
   expect(code).toBe(6);

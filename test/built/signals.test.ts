@@ -96,7 +96,7 @@ test.concurrent.each<[Source, keyof typeof EXIT_CODES, format: string, profile: 
   ['the environment', 'SIGHUP', '', '', COUNTS],
   ['a typed profile', 'SIGTERM', ' --json', ' -p production', DOCUMENT],
 ])(
-  'with a key from %s, a create and an import that get %s report the unknown outcome and are then terminated by it',
+  'with a key from %s, a create and an import that get %s report the unknown outcome and are then terminated by the signal',
   async (source, signal, format, profile, imported) => {
     const unknown = format === '' ? {} : { kind: 'interrupted', outcome: 'unknown' };
     const create = await interrupted(runFrom(source, silent), `categories create --name dog${format}`, signal);
@@ -113,13 +113,13 @@ test.concurrent.each<[Source, keyof typeof EXIT_CODES, format: string, profile: 
   },
 );
 
-test.concurrent('after SIGINT, a create prints a response that arrives in time and is then terminated by the signal', async () => {
+test.concurrent('a create that gets SIGINT prints its result if the response arrives in time, and is then terminated by the signal', async () => {
   const run = runFrom('the saved profile', dogsAfter(400));
   const result = await interrupted(run, 'categories create --name dog --json', 'SIGINT');
   expect(result).toEqual({ code: 130, signal: 'SIGINT', out: '{"id":7,"name":"dog"}\n', err: '' });
 });
 
-test.concurrent('a second SIGINT ends a create without waiting for its response', async () => {
+test.concurrent('a second SIGINT immediately terminates a create that waits for its response', async () => {
   let again: NodeJS.Timeout | undefined;
   const begun: Begun = async (run, child) => {
     await received()(run, child);
@@ -139,7 +139,7 @@ const preloading = (code: string): Run => ({
   ...{ option: '', sent: () => 0 },
 });
 
-test.concurrent('10 s after a signal, a command whose work never ends is terminated by this signal', async () => {
+test.concurrent('10 s after a signal, a command whose work never ends is terminated by the signal', async () => {
   const run = preloading(`
     const set = setTimeout; globalThis.setTimeout = (work, ms) => set(work, ms === 10_000 ? 50 : 1e6);
     process.stdout.write = () => process.stderr.write('begun'); setInterval(() => undefined, 1000);`);

@@ -83,7 +83,7 @@ test('a list loads five files of the program, and does not load HTTP/2', async (
   expect(run).toMatchObject({ code: 0, err: '5 false\n' });
 });
 
-// Node.js 20 has no cache of its own, but can run this one.
+// Node.js 20 has no cache of its own, but can run that of petstore.
 const ENABLING = "import module from 'node:module'; module.enableCompileCache ??= () => undefined";
 const ENABLED = `--import=data:text/javascript,${encodeURIComponent(ENABLING)}`;
 const HAS_OWN = 'enableCompileCache' in module;
@@ -168,7 +168,7 @@ describe.runIf(hasModes)('the cache of compiled code', () => {
     expect(readdirSync(join(cache, 'petstore'))).toHaveLength(1);
   });
 
-  test('compiled code is kept in the directory NODE_COMPILE_CACHE, and nowhere with NODE_DISABLE_COMPILE_CACHE', async () => {
+  test('compiled code is kept in the directory in NODE_COMPILE_CACHE, and nowhere if NODE_DISABLE_COMPILE_CACHE is set', async () => {
     const [home, chosen] = [tempDir(), tempDir()];
     expect(await versionFrom(home, { NODE_COMPILE_CACHE: chosen })).toEqual(['none']);
     expect(readdirSync(chosen)).toHaveLength(HAS_OWN ? 1 : 0);
@@ -199,7 +199,7 @@ describe.runIf(hasModes)('the cache of compiled code', () => {
   });
 
   // Only root may change the owner of a directory.
-  test.runIf(process.getuid?.() === 0)('root keeps no code in the home directory of another user', async () => {
+  test.runIf(process.getuid?.() === 0)("root keeps no compiled code in another user's home directory", async () => {
     const home = tempDir();
     chownSync(home, 54_321, 54_321);
     expect(await versionFrom(home)).toEqual(['none']);

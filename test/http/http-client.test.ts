@@ -75,12 +75,12 @@ test('a create is resent when the wait that a 429 states has passed, without an 
 
 test.each([
   // The first create gets a 429 and the second a 201, so the first has two attempts again.
-  [201, 4],
-  [400, 4],
-  [500, 3],
+  ['does not count', 201, 4],
+  ['does not count', 400, 4],
+  ['counts', 500, 3],
 ])(
-  'a 429 counts as an attempt unless another request succeeds or is rejected meanwhile: with a %i, %i requests are sent',
-  async (status, sent) => {
+  'an attempt that gets a 429 %s toward `maxRetries` if another request then gets a %i',
+  async (_counts, status, sent) => {
     const { sender, sentAt } = scripted([{ status: 429 }, { status }, { status: 429 }], { maxRetries: 1 });
     const first = expect(sender.send(CREATE)).rejects.toMatchObject({ kind: 'rate_limited' });
     expect((await sender.send(CREATE)).status).toBe(status);
@@ -99,7 +99,7 @@ test.each([
   ],
   ['to the last attempt', 1, 0, 'still rate limited (429) after the last attempt', 'try again in 1s'],
 ])(
-  "after a 429 %s, the error has the service's message and the retry time, before which another process does not send",
+  "after a 429 %s, the error has the service's message and a retry time, and another process sends nothing until then",
   async (_what, seconds, maxRetries, problem, hint) => {
     const body = '{"code":"too_many","message":"slow\\u001b down","status":429}';
     const steps = [{ status: 429, headers: { 'retry-after': String(seconds) }, body }];
@@ -116,7 +116,7 @@ test.each([
   },
 );
 
-test('closing the client waits for requests in flight, and shares their 429 with other processes', async () => {
+test('a client that is closed waits for its requests in flight, and shares their 429 with other processes', async () => {
   const { sender, open } = scripted([{ status: 429, headers: { 'retry-after': '60' }, ms: 200 }], { maxRetries: 0 });
   const sent = expect(sender.send(LIST)).rejects.toMatchObject({ kind: 'rate_limited' });
   await sender.close();

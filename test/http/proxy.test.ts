@@ -34,7 +34,7 @@ test.each([
   ['10.1.2.3', '2.3', USED],
   ['[fd00::12]', 'fd00::12', 'no proxy'],
   ['[fd00::12]:8443', '[fd00::12]:8443', 'no proxy'],
-])('a request to https://%s with NO_PROXY=%j uses %s', (host, exceptions, expected) => {
+])('a request to https://%s with HTTPS_PROXY set and NO_PROXY=%j uses %s', (host, exceptions, expected) => {
   expect(proxy(`https://${host}/v1`, { HTTPS_PROXY, NO_PROXY: exceptions })).toBe(expected);
 });
 

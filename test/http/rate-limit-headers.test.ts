@@ -37,31 +37,37 @@ const IGNORED = [
 ];
 
 // Waits are seconds after the response, before backoff and jitter.
-test.each<[ra: string, wait: number, date?: string]>([
+test.each<[ra: string, wait: number]>([
   ['30', 30],
   ['0', 0],
   ['1.123456789', 1.124],
   ['30000', 30_000],
   [at('12:00:20'), 19.75],
-  // The local clock is an hour fast, then ten minutes slow.
-  [at('11:00:20'), 20, at('11:00:00')],
-  [at('12:10:20'), 20, at('12:10:00')],
-  [at('11:59:00'), 0, NOON],
-  [T(15), 15, NOON],
-  [`${T(15)}000`, 15, NOON],
-  // A timestamp of 5 s ago, and the largest number of seconds.
-  [T(-5), 0, NOON],
   ['999999999', LONGEST],
   ['9'.repeat(400), LONGEST],
   ['99999999999', LONGEST],
   ['Wed, 21 Nov 2125 12:00:00 GMT', LONGEST],
-])('the Retry-After %j of a 429 is parsed as a wait of %s s', (ra, wait, date) => {
+])('the Retry-After %j of a 429 without a Date is parsed as a wait of %s s', (ra, wait) => {
+  const { waitMs, waitFrom } = read(429, { ra });
+  expect([seconds(waitMs), waitFrom]).toEqual([wait, 'retry_after']);
+});
+
+test.each([
+  // The local clock is an hour fast, then ten minutes slow.
+  [at('11:00:20'), at('11:00:00'), 20],
+  [at('12:10:20'), at('12:10:00'), 20],
+  [at('11:59:00'), NOON, 0],
+  [T(15), NOON, 15],
+  [`${T(15)}000`, NOON, 15],
+  // A timestamp of 5 s ago.
+  [T(-5), NOON, 0],
+])('the Retry-After %j of a 429 with the Date "%s" is parsed as a wait of %s s', (ra, date, wait) => {
   const { waitMs, waitFrom } = read(429, { ra, date });
   expect([seconds(waitMs), waitFrom]).toEqual([wait, 'retry_after']);
 });
 
 // The first is a timestamp of 6 s ago.
-test.each([T(-6), ...IGNORED])('the Retry-After %j of a 429 is ignored', (ra) => {
+test.each([T(-6), ...IGNORED])(`the Retry-After %j of a 429 with the Date "${NOON}" is ignored`, (ra) => {
   expect(read(429, { ra, date: NOON })).toMatchObject({ waitMs: undefined, waitFrom: 'backoff' });
 });
 
@@ -109,7 +115,7 @@ test.each<[string, number, Given, Expected]>([
   ['negative counts', 200, { limit: '-60', rem: '-1', reset: T(30), date: NOON }, [...RESET_ONLY, 30]],
   ['a limit of 0', 200, { ...minute, limit: '0', rem: '0', reset: T(30) }, [...NONE, undefined, 0, 30]],
   ['a limit of 15 digits and a list of quotas', 200, { limit: '9'.repeat(15), rem: '7, 9' }, [...NONE, 1e15 - 1]],
-  ['a fraction as limit and a sign in the quota', 200, { limit: '60.5', rem: '+7' }, NONE],
+  ['a fractional limit and a sign in the quota', 200, { limit: '60.5', rem: '+7' }, NONE],
   ['a reset in milliseconds', 200, { ...minute, rem: '10', reset: '1795262430000' }, [...NONE, 60, 10]],
   ['a reset in seconds from now', 200, { ...minute, rem: '10', reset: '30' }, [...NONE, 60, 10]],
   ['a reset as an HTTP date', 200, { date: NOON, reset: at('12:00:30') }, NONE],
@@ -117,18 +123,18 @@ test.each<[string, number, Given, Expected]>([
   ['a reset 6 s ago', 200, { ...minute, rem: '10', reset: T(-6) }, [...NONE, 60, 10]],
   ['a reset 32 days ahead', 200, { ...minute, rem: '1', reset: T(LONGEST) }, [...NONE, 60, 1, LONGEST]],
   ['a reset more than 32 days ahead', 200, { ...minute, rem: '1', reset: '1800000000' }, [...NONE, 60, 1]],
-  ['a reset with a fraction', 200, { date: NOON, reset: `${T(30)}.5` }, [...RESET_ONLY, 30.5]],
+  ['a fractional reset', 200, { date: NOON, reset: `${T(30)}.5` }, [...RESET_ONLY, 30.5]],
   ['a Date an hour behind the local clock', 200, { date: at('11:00:00'), reset: T(-3570) }, [...RESET_ONLY, 30]],
   ['an Age of 500', 200, { reset: T(30), date: at('11:51:40'), age: '500' }, [...RESET_ONLY, 29.75]],
   ['an Age of 0', 200, { reset: T(30), date: at('11:51:40'), age: '0' }, [...RESET_ONLY, 530]],
-])('with %s, a %i is parsed as documented', (_title, status, given, expected) => {
+])('with %s, a %i is parsed as docs/rate-limits.md describes', (_title, status, given, expected) => {
   const { waitMs, waitFrom, limit, remaining, resetInMs } = read(status, given);
   const [wait, from, expectedLimit, expectedRemaining, expectedReset] = expected;
   expect([seconds(waitMs), waitFrom]).toEqual([wait, from]);
   expect([limit, remaining, seconds(resetInMs)]).toEqual([expectedLimit, expectedRemaining, expectedReset]);
 });
 
-test('a rate-limit reading contains the status and whether it is a refusal, and ignores the draft header RateLimit', () => {
+test('a rate-limit reading contains the status and whether the response is a refusal, but nothing from the draft header RateLimit', () => {
   const head = { status: 503, headers: { ratelimit: '"default";r=0;t=30' }, receivedAt: NOW, sentAt: NOW };
   const nothing = {
     limit: undefined,

@@ -1,4 +1,4 @@
-// The errors of responses and failed attempts, for reads and for creates, which may have been processed.
+// Errors of responses and of failed attempts; those of a create state whether it may have been processed.
 import { expect, test } from 'vitest';
 import { attemptError } from '../../src/http/request-errors.ts';
 import { decodeServiceError, responseError } from '../../src/http/response-errors.ts';

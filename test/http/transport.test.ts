@@ -161,7 +161,7 @@ test.each([
   ['a 400 whose body stalls counts as complete', 'stalled', '400 Bad', 'complete'],
   ['a 400 whose body is lost counts as complete', 'lost', '400 Bad', 'complete'],
   ['a 201 whose body stalls times out', 'stalled', '201 Created', 'timeout'],
-  ['a 302 whose body is lost is a connection reset', 'lost', '302 Found', 'reset'],
+  ['a 302 whose body is lost counts as a connection reset', 'lost', '302 Found', 'reset'],
 ])('%s', async (_title, what, line, reason) => {
   const { url } = await serve((socket) => {
     socket.write(`${head(`${line}\r\nContent-Length: 99`)}{`);
@@ -206,19 +206,20 @@ test('an attempt whose `beforeSend` throws sends nothing, and the next attempt u
 });
 
 test.each([
-  ['ENOTFOUND', false, 'connect', 'host not found'],
-  ['EAI_FAIL', false, 'connect', 'host not found'],
-  ['EPIPE', false, 'reset', 'the connection closed before a response arrived'],
-  ['EAI_AGAIN', false, 'connect', 'name resolution is unavailable'],
-  ['ENETUNREACH', false, 'connect', 'network is unreachable'],
-  ['ENETUNREACH', true, 'reset', 'the connection closed before a response arrived'],
-  ['ETIMEDOUT', false, 'connect', 'the connection timed out'],
-  ['ERR_ODD', false, 'connect', 'the connection failed (ERR_ODD)'],
-  ['CERT_HAS_EXPIRED', false, 'tls', 'the certificate has expired'],
-  ['ERR_TLS_CERT_ALTNAME_INVALID', false, 'tls', 'the certificate is for another host name'],
-  ['SELF_SIGNED_CERT_IN_CHAIN', false, 'tls', 'the certificate is not trusted'],
-  ['EPROTO', false, 'tls', 'the TLS handshake failed'],
-])('the error %s (request sent: %s) is reported as %s: %s', (code, requestSent, reason, message) => {
+  ['ENOTFOUND', 'before', 'connect', 'host not found'],
+  ['EAI_FAIL', 'before', 'connect', 'host not found'],
+  ['EPIPE', 'before', 'reset', 'the connection closed before a response arrived'],
+  ['EAI_AGAIN', 'before', 'connect', 'name resolution is unavailable'],
+  ['ENETUNREACH', 'before', 'connect', 'network is unreachable'],
+  ['ENETUNREACH', 'after', 'reset', 'the connection closed before a response arrived'],
+  ['ETIMEDOUT', 'before', 'connect', 'the connection timed out'],
+  ['ERR_ODD', 'before', 'connect', 'the connection failed (ERR_ODD)'],
+  ['CERT_HAS_EXPIRED', 'before', 'tls', 'the certificate has expired'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'before', 'tls', 'the certificate is for another host name'],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'before', 'tls', 'the certificate is not trusted'],
+  ['EPROTO', 'before', 'tls', 'the TLS handshake failed'],
+])('the error %s %s a request is sent is reported as "%s" with the message "%s"', (code, when, reason, message) => {
+  const requestSent = when === 'after';
   const thrown = Object.assign(new Error('connect'), { code });
   expect(toTransportError(thrown, requestSent)).toMatchObject({ reason, requestSent, message });
 });
@@ -241,7 +242,7 @@ test.each([
   ['a huge header', HUGE_HEAD, 'too-large', 'the headers of the response are too large'],
   ['a bad chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n[]', 'protocol', INVALID],
   ['half a head', 'HTTP/1.1 200 OK\r\nContent-Ty', 'reset', NO_RESPONSE],
-])('a response with %s fails', async (_what, bytes, reason, message) => {
+])('a response with %s causes an error', async (_what, bytes, reason, message) => {
   await expect(send((await responding(bytes)).url)).rejects.toMatchObject({ reason, requestSent: true, message });
 });
 
@@ -250,7 +251,7 @@ test.each([
   ['in a body of known length', 'Content-Length: 99', '['],
   ['in a chunk', 'Transfer-Encoding: chunked', '400\r\n[]'],
   ['after a chunk', 'Transfer-Encoding: chunked', '2\r\n[]\r\n'],
-])('a response cut off %s is a connection reset, on a reused or a new connection', async (_where, header, body) => {
+])('a response cut off %s counts as a reset, on a reused or a new connection', async (_where, header, body) => {
   for (const end of ['destroySoon', 'resetAndDestroy'] as const) {
     let cutOff = (): unknown => undefined;
     const { url, requests, connections } = await serve((socket) => {
@@ -298,7 +299,7 @@ test.each<[string, bytes: string | undefined, string, string, hint?: string]>([
   await expect(sendThrough(`http://${host}`)).rejects.toMatchObject(error);
 });
 
-test('a rejected proxy password is sent once, decoded, and does not appear in the error', async () => {
+test('a rejected proxy password is sent once, percent-decoded, and does not appear in the error', async () => {
   const { url, requests } = await responding(head('407 No'));
   const { host } = new URL(url);
   const error = await sendThrough(`http://me:hun%40ter%2@${host}`).catch((thrown: Error) => thrown);

@@ -31,7 +31,7 @@ settings shared-log text clock.ts errors.ts public-types.ts version.ts`
 const unitOf = (file: string): string => /^(?:cli\/)?[^/]+/.exec(file)?.[0] ?? file;
 const levelOf = (file: string): number => LAYERS.findIndex((units) => units.includes(unitOf(file)));
 
-test('every source file is in a layer and imports nothing from a higher one, except types into the command line', () => {
+test('every source file is in a layer and imports nothing from a higher one, except that the command line imports types', () => {
   expect(texts.filter(([file]) => levelOf(file) < 0)).toEqual([]);
   const wrong: string[] = [];
   for (const [file, text] of texts) {

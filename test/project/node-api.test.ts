@@ -130,7 +130,7 @@ test.concurrent.each([
   ['esbuild', 'cjs'],
   ['rolldown', 'esm'],
   ['rolldown', 'cjs'],
-] as const)('a program that %s bundles with the package as %s runs', async (bundler, format) => {
+] as const)('a program that %s bundles with the package in %s format runs', async (bundler, format) => {
   const text = `import { createClient } from 'petstore-cli';
 import { startSandbox } from 'petstore-cli/sandbox';
 async function main() {
@@ -232,7 +232,7 @@ test('the Vitest example of docs/node-api.md passes and leaves no file in the pr
   expect([readdirSync(project), readdirSync(home)]).toEqual([['node_modules', 'sandbox.test.ts'], []]);
 });
 
-test('the package exports exactly the types that docs/node-api.md lists, `PetstoreError` and two functions', () => {
+test('the package exports exactly `PetstoreError`, two functions and the types that docs/node-api.md lists', () => {
   const types = join(BIN, '../../dist/types');
   const files = readdirSync(types, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.d.ts'));
   const exported = files.flatMap((file) =>

@@ -91,7 +91,7 @@ test('the SBOM lists the name and version of each bundled package', async () => 
   expect(components.map(({ purl }: { purl: string }) => purl).sort()).toEqual(bundled.sort());
 });
 
-test('petstore creates and lists a category if its global installation is read-only', async () => {
+test('petstore creates and lists a category even if its global installation is read-only', async () => {
   for (const entry of readdirSync(installed, { recursive: true, encoding: 'utf8' }))
     chmodSync(join(installed, entry), 0o555);
   const categories = async (...args: readonly string[]): Promise<string> =>

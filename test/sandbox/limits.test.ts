@@ -103,7 +103,7 @@ test.each<[title: string, options: Partial<ServerOptions>, ...steps: Step[]]>([
   expect((await list({ key: OTHER_KEY })).status).toBe(200);
 });
 
-test('rejected creates, unknown paths and 501 responses count against the limit, but the OpenAPI document does not', async () => {
+test('requests that get a 400, 404 or 501 count against the limit, but a request for the OpenAPI document does not', async () => {
   const { call, create, list } = await startTestSandbox({ clock: new FakeClock() });
   const responses = [await create({}), await call('GET', '/v1/nothing'), await call('GET', '/v1/store/orders')];
   expect((await call('GET', '/v1/openapi.json')).status).toBe(200);

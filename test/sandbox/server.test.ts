@@ -1,4 +1,4 @@
-// The service of docs/service.md: operations, keys, validation, an Error object on every failure.
+// The service of docs/service.md: operations, keys, validation and Error objects.
 import { readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';

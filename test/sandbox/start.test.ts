@@ -53,7 +53,7 @@ test.each([
   ['keys that are a string', { keys: 'sandbox_alice_0001' }, 'keys must be an array of strings'],
   ['limits that are numbers', { limits: [60] }, 'limits must be an array of strings'],
   ['a seed of 2^32', { seed: 2 ** 32 }, 'invalid number "4294967296" for seed'],
-  ['an empty plan and limits', { plan: '', limits: ['1/1m'] }, 'plan and limits cannot be combined'],
+  ['an empty plan combined with limits', { plan: '', limits: ['1/1m'] }, 'plan and limits cannot be combined'],
   ['an unknown format of Retry-After', { retryAfter: 'ms' }, 'invalid value "ms" for retryAfter'],
   ['a data file with a NUL character', { data: 'a\0b' }, 'data must be a path'],
 ])('`startSandbox` rejects %s as a usage error', async (_what, options, message) => {

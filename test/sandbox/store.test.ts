@@ -92,7 +92,7 @@ test('data that is damaged while a sandbox runs causes a storage error from then
   expect(() => new Store(file)).toThrow(damaged);
 });
 
-test('if two sandbox processes are killed twice, their twenty clients lose no acknowledged create and share no id', async () => {
+test('if two pairs of sandbox processes with one data file are killed in turn, no acknowledged create is lost and no id is assigned twice', async () => {
   const dataFile = join(tempDir(), 'data');
   const random = seededRandom(1);
   const acknowledged = new Map<string, number>();

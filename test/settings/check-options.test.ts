@@ -14,7 +14,7 @@ test.each([[0], [11], [''], [' 5'], [1.5], ['0x5'], [[5]]])(
   },
 );
 
-test('a timeout is rounded up to a millisecond and capped at the longest timer, and 0 is rejected', () => {
+test('a timeout is rounded up to whole milliseconds and capped at the maximum of a timer, and 0 is rejected', () => {
   expect([checkTimeout(0.2), checkTimeout(1e12)]).toEqual([1, MAX_TIMER_MS]);
   expect(() => checkTimeout(0)).toThrow('timeoutMs must be greater than 0');
 });

@@ -9,7 +9,7 @@ test.each([
   ['http://localhost:4010/v1', 'http://localhost:4010/v1', 'http://localhost:4010'],
   ['http://127.1/v1', 'http://127.0.0.1/v1', 'http://127.0.0.1'],
   ['http://[::1]:4010/v1', 'http://[::1]:4010/v1', 'http://[::1]:4010'],
-])('the base URL %s is valid and parsed to %s with the origin %s', (text, url, origin) => {
+])('the base URL %s is valid, and is parsed as %s with the origin %s', (text, url, origin) => {
   expect(checkBaseUrl(text, '--url')).toEqual({ url, origin });
 });
 
@@ -40,7 +40,7 @@ test.each([
     'contains an escaped dot, slash or backslash, or a double slash, in its path',
   ]),
   ['https://%zz/v1', 'is not a valid URL'],
-])('the base URL %j is rejected because it %s', (text, problem) => {
+])('the base URL %j is rejected with the error "--url %s"', (text, problem) => {
   const error = { kind: 'usage', message: `--url ${problem}`, hint: 'use the form https://HOST/v1' };
   expect(() => checkBaseUrl(text, '--url')).toThrow(expect.objectContaining(error));
 });
