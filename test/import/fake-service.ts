@@ -40,7 +40,7 @@ interface Effect {
 
 type Effects = Readonly<Record<string, Effect>>;
 
-/** The fates of a create after which the category may or may not exist. */
+/** The fates after which the category of a create may or may not exist. */
 export const UNCERTAIN = {
   lost: { commitMs: 0, response: 'reset' },
   'lost, then committed': { commitMs: 1900, response: 'reset' },
@@ -91,7 +91,7 @@ export interface Script {
   isCached?: (at: number) => boolean;
   /** Whether the quota allows a list without a wait; by default, it does. */
   hasQuota?: () => boolean;
-  /** The service's alteration of a name, which a 201 shows too unless `echoes`. */
+  /** The name that the service gives a category; a 201 shows it, too, unless `echoes`. */
   alter?: (name: string) => string;
   echoes?: boolean;
   /** Draws a delay of at most `ms`. */

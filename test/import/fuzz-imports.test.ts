@@ -1,4 +1,4 @@
-// Random services and users who follow every hint, in virtual time: no unreported duplicate and no missing row.
+// Random services and users who follow every hint, in virtual time: no unreported duplicate and no missing category.
 import { expect, test } from 'vitest';
 import { exitCodeOf } from '../../src/cli/report-error.ts';
 import { PetstoreError } from '../../src/errors.ts';
@@ -160,7 +160,7 @@ function respelled(names: readonly string[], categories: readonly Item[]): strin
 // `FUZZ_SCALE=20 npx vitest run test/import/fuzz-imports.test.ts` plays 20 times as many rounds.
 const ROUNDS = 600 * Number(process.env['FUZZ_SCALE'] ?? 1);
 
-test('despite random faults, a user who follows every hint misses no category and gets no unreported duplicate', async () => {
+test('despite random faults, the imports of a user who follows every hint omit no category and create no unreported duplicate', async () => {
   const violations: string[] = [];
   for (let seed = 1; seed <= ROUNDS; seed++) violations.push(...(await playRound(seed)));
   expect(violations).toEqual([]);

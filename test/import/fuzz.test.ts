@@ -1,4 +1,4 @@
-// Damaged files: each is rejected with a usage error, or only its valid rows are read.
+// Damaged files: each is rejected with a usage error or yields only valid rows.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readRows } from '../../src/cli/rows/rows.ts';

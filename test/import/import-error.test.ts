@@ -1,4 +1,4 @@
-// How an import ends: exit code, message and hint, and the effect of a failed create.
+// The exit code, message and hint at the end of an import, and the effect of a failed create.
 import { expect, test } from 'vitest';
 import { withHint } from '../../src/cli/hints.ts';
 import { exitCodeOf } from '../../src/cli/report-error.ts';
@@ -56,7 +56,7 @@ test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, R
     undefined,
     /; new in the list: "C" \(id 7\)\nif a new category belongs .* its spelling/,
   ],
-  ['the key was rejected', 3, {}, stopped('auth'), /^why\nrun/],
+  ['the API key was rejected', 3, {}, stopped('auth'), /^why\nrun/],
   ['the service cannot be reached', 6, KNOWN, stopped('network'), /^why\nrun/],
   ['the service cannot be reached and a row is unknown', 8, {}, stopped('network'), /^1 category may/],
   ['the wait for the rate limit is too long', 5, KNOWN, limited, /^why\ntry again in 5s$/],
@@ -87,7 +87,7 @@ test('the error of an interrupted import has the outcome "unknown" only if a row
   expect([ended({}, interrupted)?.outcome, ended(KNOWN, interrupted)?.outcome]).toEqual(['unknown', undefined]);
 });
 
-test('the hint to resume an import from a pipe names no command', async () => {
+test('the hint to resume an import whose rows came from stdin names no command', async () => {
   const error = importError(DOCUMENT, { error: interrupted, rerunUnsafe: false }) ?? expect.unreachable();
   const context = world(ARGS);
   await context.stdin.read()[Symbol.asyncIterator]().next();
@@ -103,11 +103,11 @@ test.each<[string, string, string, ErrorKind, object]>([
   ['a 400', 'rejected', 'not fatal', 'rejected', { status: 400 }],
   ['a 403', 'rejected', 'fatal', 'rejected', { status: 403 }],
   ['a failed connection', 'unsent', 'fatal', 'network', {}],
-  ['an abort before it was sent', 'unsent', 'fatal', 'interrupted', {}],
-  ['an abort while it was in flight', 'aborted', 'fatal', 'interrupted', { processed: 'perhaps' }],
+  ['an abort before the request was sent', 'unsent', 'fatal', 'interrupted', {}],
+  ['an abort while the request was in flight', 'aborted', 'fatal', 'interrupted', { processed: 'perhaps' }],
   ['a 500', 'lost', 'not fatal', 'unknown_outcome', { status: 500 }],
   ['a timeout', 'slow', 'not fatal', 'unknown_outcome', { processed: 'late' }],
-  ['a bug', 'lost', 'fatal', 'internal', {}],
+  ['an internal error', 'lost', 'fatal', 'internal', {}],
 ])('a create that ends with %s is classified as %s and %s', (_what, outcome, effect, kind, facts) => {
   expect(classifyError(stopped(kind, facts))).toEqual({ outcome, isFatal: effect === 'fatal' });
 });

@@ -18,7 +18,7 @@ async function sandboxClient(options: SandboxOptions = {}, more: Partial<ClientO
 const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ name: `species ${at}` }));
 const namesOf = async ({ categories }: Client) => (await categories.list()).map(({ name }) => name).sort();
 
-test('an import creates one category for each name that does not exist, and reports its progress', async () => {
+test('an import creates one category for each name that the service does not list, and reports its progress', async () => {
   const { client } = await sandboxClient();
   await client.categories.create({ name: 'cat', description: 'Felis' });
   async function* given() {
@@ -64,7 +64,7 @@ test('`onWarning` receives the warnings about the rows of an import', async () =
 
 test.each<[string, unknown, string, object]>([
   ['a row without a name', [{ name: 'dog' }, {}], 'the input, row 2: name is missing', { problems: [{ row: 2 }] }],
-  ['text', 'name,dog', 'rows must be an array or another iterable object', { problems: undefined }],
+  ['a string', 'name,dog', 'rows must be an array or another iterable object', { problems: undefined }],
   ['an iterable that throws', brokenRows(), 'the rows cannot be read', { cause: new Error('broken') }],
 ])('an import of %s causes a usage error, and nothing is sent', async (_what, given, message, rest) => {
   const fake = await serving(() => ({ body: [] }));
@@ -113,7 +113,7 @@ test('if a row is rejected, an import creates the other categories, and the docu
   });
 });
 
-test('two concurrent imports by clients without a state directory run one after the other and create each category once', async () => {
+test('if two clients without a state directory import the same rows at the same time, one waits and each category is created once', async () => {
   const warnings: string[] = [];
   const { own, client } = await sandboxClient({ faults: ['latency=20ms'] });
   const other = openClient({ ...own, onWarning: (text) => void warnings.push(text) });
@@ -130,7 +130,7 @@ test('two concurrent imports by clients without a state directory run one after 
   expect(warnings).toEqual([expect.stringMatching(/^waiting for another import to finish \(PID \d+ on \S+\)$/)]);
 });
 
-test('an aborted import fails with a document, and the next import waits for its create in flight', async () => {
+test('an aborted import fails with a document, and the next import waits for the create that was in flight', async () => {
   const listed: object[] = [];
   const abort = new AbortController();
   const reason = new Error('no longer needed');

@@ -66,7 +66,7 @@ function onServer({ url }: RedisServer) {
 const takenOver = expect.objectContaining({ kind: 'storage', message: expect.stringContaining('taken over') });
 
 test.runIf(hasModes)(
-  'the file of a lock is readable only by its user and omits the base URL, and the lock affects no other URL',
+  'a lock file is readable only by its owner and omits the base URL, and its lock affects no other base URL',
   async () => {
     const { dir, logs, acquire } = inFiles();
     const locks = [await acquire(), await acquire(`${URL}/`)];
@@ -106,7 +106,7 @@ withServer('a lock on a state server is kept for more than 47 hours after its la
   await lock.close();
 });
 
-/** Runs on a state server that loses records, in virtual time; the tests write the heartbeats. */
+/** Runs whose lock is on a state server that loses records. Time is virtual, and the tests write the heartbeats. */
 function onForgetfulServer() {
   const clock = new FakeClock();
   const log = new MemoryLog(lockFormat);
@@ -134,7 +134,7 @@ function onForgetfulServer() {
   };
 }
 
-test('on a state server, a run may list immediately, but creates nothing until 4 s after it took the lock', async () => {
+test('with its lock on a state server, a run may list immediately, but creates nothing until 4 s after it took the lock', async () => {
   const { clock, pauses, pause, start } = onForgetfulServer();
   const run = start(1);
   await run.acquire({ signal, pause });
@@ -182,7 +182,7 @@ test('if a run ends before it takes back its lost lock, the lock of the next run
   expect(await second.confirm(pause)).toBe(false);
 });
 
-test('a suspended run that was taken over cannot take the lock back from a later run that is not confirmed yet', async () => {
+test('a suspended run whose lock was taken over cannot take it back from a later run whose lock is provisional', async () => {
   const { pause, start, confirmed, log, clock } = onForgetfulServer();
   const suspended = await confirmed(1);
   const other = new Lock(log, clock, {
@@ -213,7 +213,7 @@ test.each(['all records', 'the newest records'])(
     known.push(structuredClone(log.cached()));
     rollBack(lost === 'all records' ? [] : snapshot);
     for (const run of [suspended, other]) {
-      // The run has not read the log since.
+      // The run has not read the log since the server lost records.
       vi.spyOn(log, 'cached').mockReturnValueOnce(known.shift() as LockState);
       void run.heartbeat();
       if (run === other) run.assertHeld();
@@ -256,10 +256,10 @@ withServer('a run takes back a lock that a state server lost in a flush, and ano
 
 test.each([
   // A create may have been sent just before the next record, 3 s after the last one.
-  ['4 s after its last record', 9000, 4000],
-  ['13 s after its last record', 0, 13_000],
+  ['4 s after the last record', 9000, 4000],
+  ['13 s after the last record', 0, 13_000],
   ['after the clock was set back by an hour', 13_000, -3_600_000],
-])('a run that takes over the lock of a dead process %s has a drain of %i ms', async (_when, drainMs, ms) => {
+])('%s, a run that takes over the lock of a dead process has a drain of %i ms', async (_when, drainMs, ms) => {
   const { clock, acquire } = shared();
   const first = await acquire(11);
   clock.at += ms;
@@ -298,7 +298,7 @@ test('a run of a process whose liveness is unknown is taken over after 60 s with
   expect(() => first.assertHeld()).toThrow(takenOver);
 });
 
-test('a run that was suspended for 59 s while it took the lock is taken over only after another 60 s', async () => {
+test('a run of unknown liveness that was suspended for 59 s while it took the lock is taken over only after another 60 s', async () => {
   const { clock, log, acquire } = shared();
   const append = log.append.bind(log);
   let second: Promise<Lock> | undefined;
@@ -324,7 +324,7 @@ function appendTo(log: MemoryLog<LockState>, ...records: readonly object[]): Loc
 }
 
 test.each<[string, string, object[]]>([
-  ['the first of two runs that take it at the same time', 'a', [took('a'), took('b')]],
+  ['the run that was recorded first if two runs take it at the same time', 'a', [took('a'), took('b')]],
   ['the run that takes it from a dead run', 'b', [took('a'), took('b', 'a 5')]],
   ['a run that seemed dead but has written a record', 'a', [took('a'), beat('a', 7), took('b', 'a 5')]],
   ['a live run whose lock a server lost', 'a', [took('b'), beat('b', 6), beat('a', 7, 1), beat('b', 9)]],
@@ -340,7 +340,7 @@ test.each<[string, string, object[]]>([
   ],
   ['a live run that took it back before another run confirmed it', 'a', [took('b'), beat('a', 7, 1), confirm('b')]],
   ['a run that takes it back after two other runs took it', 'a', [took('c'), took('b', 'c 5'), beat('a', 7, 1)]],
-  ['the run that took it in a file, even if another run writes a record', 'b', [took('b'), beat('a', 5)]],
+  ['the run that took it, even if another run writes a record to the same file', 'b', [took('b'), beat('a', 5)]],
 ])('the lock is held by %s', (_what, holder, records) => {
   expect(appendTo(new MemoryLog(lockFormat), ...records).holder?.run).toBe(holder);
 });

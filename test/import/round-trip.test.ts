@@ -1,4 +1,4 @@
-// What `categories list` prints in a machine format can be imported.
+// The output of `categories list` in a machine format can be imported.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { COLUMNS, listView } from '../../src/cli/commands/categories/list.ts';

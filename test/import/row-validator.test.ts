@@ -14,7 +14,7 @@ test('rows are read from any iterable, without their ids and without a descripti
   expect(await checkRows([])).toEqual([]);
 });
 
-test('one usage error lists all invalid rows of a program', async () => {
+test('one usage error lists all invalid rows that a program passes to an import', async () => {
   const [a, c] = [{ name: 'a' }, { name: 'c', description: 'x' }];
   const checking = checkRows([
     a,

@@ -7,7 +7,7 @@ import {
   repeatedNamesWarning,
 } from '../../src/import/row-warnings.ts';
 
-test('one warning lists the names that differ only in case, spaces or Unicode form', () => {
+test('one warning lists up to three pairs of names that differ only in case, spaces or Unicode form', () => {
   const rows = ['cat', 'Cat', 'dog', 'dog\u00a0', 'é', 'e\u0301', 'ant', 'ANT', 'cat', 'bat'].map((name) => ({ name }));
   expect(lookAlikesWarning(rows)).toBe(
     'names that differ only in case, spaces or Unicode form become separate categories: "cat" and "Cat", "dog" and "dog\u00a0", "é" and "e\u0301", and 1 more',

@@ -61,14 +61,14 @@ test('uncertain rows stay unknown if a list lacks known categories, and the erro
   expect(again?.stop?.error).toMatchObject({ kind: 'unknown_outcome', message: listed });
 });
 
-test('an uncertain row that the list lacks is resent up to `--max-retries` times', async () => {
+test('an uncertain row whose category the list lacks is resent at most `maxRetries` times', async () => {
   const it = importOf(named('dog', 'cat'), {}, 'cut', 'ok', 'cut', 'cut', 'cut');
   const document = await documentOf(it, { concurrency: 1, maxRetries: 2 });
   expect(document).toMatchObject({ created: [{ name: 'cat' }], unknown: [{ row: 1, name: 'dog' }] });
   expect(it.service.sent.filter(({ name }) => name === 'dog')).toHaveLength(3);
 });
 
-test('an import stops if a 201 shows a changed name, and completes once the rows have the spelling of the service', async () => {
+test('an import stops if a 201 shows a changed name, and the next import is complete if its rows have the spelling of the service', async () => {
   const it = importOf(named('Dog', 'Cat', 'Cow'), { alter: lower });
   const result = await it.run({ concurrency: 2 });
   expect(result?.stop?.error).toMatchObject({
@@ -114,7 +114,7 @@ test('a new category that no row explains keeps an uncertain row unknown, but is
   expect(await documentOf(addsOthers(importOf(named('dog'))))).not.toHaveProperty('unexplained');
 });
 
-test('an import fails if its last list lacks a category that it created, but sends no last list without quota', async () => {
+test('an import fails if its last list lacks a category that it created, but requests no last list without quota', async () => {
   // The quota allows one request after the creates.
   const hasQuota = (): boolean => it.service.lists === 1;
   const it: FakeImport = importOf(numbered(5), { show: (all) => all.slice(0, 4), hasQuota });
@@ -163,17 +163,14 @@ test.each<[string, number, Fate[]]>([
   ['ended while a create that timed out could still arrive', 40_000, ['slow', 'unauthorized']],
   ['was killed after a create that timed out', 40_000, ['slow', 'crash']],
   ['was interrupted during a create', 10_000, ['interrupted']],
-])(
-  'after a run that %s, the next run lists after %i ms, and the one after it immediately',
-  async (_what, ms, fates) => {
-    const it = importOf(named('dog', 'cat', 'cow'), {}, ...fates);
-    await it.run({ concurrency: 1, timeoutMs: 40_000 });
-    expect(it.clock.monotonic()).toBe(0);
-    expect(isComplete(await it.run({ concurrency: 1, timeoutMs: 40_000 }))).toBe(true);
-    expect(isComplete(await it.run())).toBe(true);
-    expect([it.clock.monotonic(), namesAt(it)]).toEqual([ms, ['cat', 'cow', 'dog']]);
-  },
-);
+])('if a run %s, the next run waits %i ms before its list, and a third run does not wait', async (_what, ms, fates) => {
+  const it = importOf(named('dog', 'cat', 'cow'), {}, ...fates);
+  await it.run({ concurrency: 1, timeoutMs: 40_000 });
+  expect(it.clock.monotonic()).toBe(0);
+  expect(isComplete(await it.run({ concurrency: 1, timeoutMs: 40_000 }))).toBe(true);
+  expect(isComplete(await it.run())).toBe(true);
+  expect([it.clock.monotonic(), namesAt(it)]).toEqual([ms, ['cat', 'cow', 'dog']]);
+});
 
 test('with its lock on a state server, an import waits 4 s before its first create, and not at all if none is needed', async () => {
   const it = importOf(named('dog'));
@@ -190,7 +187,7 @@ test('if another run takes back its lost lock before the first create, an import
   const lost = { run: 'lost', process: { pid: 99, start: '', host: 'here' }, term: 1, at: 5, drainMs: 0 };
   it.service.script.onList = () => {
     if (it.service.lists > 0) return;
-    // The other run creates the row after this list was read.
+    // The other run creates the category after this list was read.
     setImmediate(() => it.service.add({ name: 'dog' }));
     it.log.append(JSON.stringify({ kind: 'beat', ...lost }));
   };
@@ -198,7 +195,7 @@ test('if another run takes back its lost lock before the first create, an import
   expect([it.service.sent, it.service.lists]).toEqual([[], 2]);
 });
 
-test('a create that is processed after its row was resent is reported as a duplicate, even if an earlier run sent it', async () => {
+test('a create that is processed late is reported as a duplicate, whether this run or an earlier one sent it', async () => {
   const it = importOf(named('dog', 'cat'), {}, 'cut', 'ok', 'ok');
   it.service.script.onList = () => {
     if (it.service.lists === 2) it.service.add({ name: 'dog' });
@@ -229,7 +226,7 @@ test('an import fails if another category gets the id of a false 201, and the ne
   expect(namesAt(it)).toEqual(['cat', 'cow', 'dog']);
 });
 
-test('after several consecutive lost responses, an import looks up the rows and stops if none of them exists', async () => {
+test('after several consecutive lost responses, an import looks up the rows and stops if none of their categories exists', async () => {
   const found = importOf(numbered(20), { fate: () => 'lost' });
   expect(isComplete(await found.run({ maxRetries: 0 }))).toBe(true);
   expect(found.service.sent).toHaveLength(20);
