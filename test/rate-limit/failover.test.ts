@@ -1,4 +1,4 @@
-// The ledger on a state server: machines share tickets, windows and blocks, and continue alone while it is unavailable.
+// The ledger on a state server: machines share tickets, windows and blocks, and continue alone during an outage.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -130,7 +130,7 @@ function unusable(): string {
 const BLOCKED = { granted: false, reason: 'blocked' };
 const refused = { waitMs: 600_000, waitFrom: 'retry_after', status: 429, refused: true } as const;
 
-withServer('the quota and the block include a response whose record is on its way to the state server', async () => {
+withServer('the quota and the block reflect a response whose record is on its way to the state server', async () => {
   const machine = new Machine(30_000);
   machine.see(await machine.take(), 2);
   expect(machine.ledger.quota()).toMatchObject({ remaining: 2, inFlight: 0 });
@@ -145,7 +145,7 @@ withServer('the quota and the block include a response whose record is on its wa
 });
 
 withServer.each([-107_000, 3_600_000])(
-  'after the clock of one machine changed by %i ms, a block and a window end as stated on all machines',
+  'if the clock of one machine changes by %i ms, every machine ends a block and a window as stated',
   async (ms) => {
     const [one, other] = [new Machine(), new Machine(30_000)];
     const ticket = await one.take();
@@ -262,7 +262,7 @@ withServer('a machine whose clock is set back during an outage shares no wait lo
 });
 
 withServer(
-  'a machine whose clock is set back between two outages does not wait for a reset from the first outage',
+  'a machine whose clock is set back between two outages does not wait for a reset that it learned in the first outage',
   async () => {
     const machine = await Machine.with(3);
     await server.kill();
@@ -277,7 +277,7 @@ withServer(
 );
 
 withServer.each(['before', 'after'])(
-  'a 429 to a request granted without the state server is shared if it arrives %s the server is used again',
+  'a 429 that arrives %s the state server is used again is shared even if the request was granted without the server',
   async (when) => {
     const [machine, other] = [new Machine(25_000), new Machine(-25_000)];
     await other.ledger.refresh();

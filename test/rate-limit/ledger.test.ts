@@ -184,7 +184,7 @@ test('300 tickets without a response expire 2 s after the timeout of their reque
   expect(Math.max(...machine.files.map((file) => fs.statSync(file).size))).toBeLessThan(64 * 1024);
 });
 
-test('a block that a state server loses while its record is on its way is written again', () => {
+test('if a state server loses a block whose record is still on its way, the block is written again', () => {
   const records: string[] = [];
   let lose = (_before: KeyState, _now: number): void => undefined;
   const place: LedgerPlace = {

@@ -35,7 +35,7 @@ test.each<[string, Partial<RateLimitReading>[], number[]]>([
 test.each([
   [2000, 100],
   [40_000, 1000],
-])('jitter only lengthens a wait of %i ms, by %i ms at most', (waitMs, most) => {
+])('jitter lengthens a wait of %i ms by at most %i ms', (waitMs, most) => {
   for (const draw of [0, 1, 500, 999]) {
     const state = play('0 take a');
     respond(state, START, 'a', refused({ waitMs }), draw);
@@ -62,9 +62,9 @@ const exhausted = (at: number, id: string, ms: number): string =>
 
 /** The title of a test in one line, and its history in indented lines. */
 const HISTORIES = `
-a 429 that states only a reset blocks until one second after the reset
+a 429 that states a reset but no wait blocks until one second after the reset
   0 take a, ${exhausted(0, 'a', 5000)}, 0 is blocked 6000, 0 has block.reason=reset
-refusals of requests that were in flight together count as one, and the block ends at the latest of their waits
+refusals of requests that were in flight together count as one, and the block lasts until the last of their waits ends
   ${OPEN}, 1 take a b c, 20 429 a wait=8000, 21 429 b wait=7000, 22 429 c wait=1000, 23 is blocked 8020,
   23 has block.refusals=1 block.reason=retry_after
 a refusal that arrives late and states no wait does not prolong a doubled wait
@@ -86,7 +86,7 @@ one probe is sent after a block, and its success opens the window
 before the first response, only one request is in flight, and then as many as the quota allows
   0 take a, 0 is pending, 10 ok a left=5, 10 grants 5, 20 is pending, 30 ok n10-0 n10-1 n10-2 n10-3 left=1,
   30 ok n10-4 left=0, 40 is window 61000
-a probe without a response delays other requests for 5 s, and counts until the response to a later request
+a probe without a response delays other requests for 5 s, and no longer counts once a later request gets a response
   0 take a, 5000 is pending, 5001 is probe, 5001 take b, 10001 is pending, 10001 ok b left=5, 10002 grants 5
 the response to a later request replaces the window, even if it reports another limit and an earlier reset
   ${OPEN} limit=1e9 left=1e9, 30 take next, 40 ok next left=58 reset=10000, 40 has window.limit=60 window.remaining=58
@@ -117,9 +117,9 @@ a request waits for a response that may show that a lost request did not count
   ${OPEN} left=3, 1 take a b c, 2 lost a, 3 ok b left=1, 4 is pending, 5 lost c, 6 is window 61000
 the response to a request whose ticket has expired does not show whether a lost request has counted
   ${OPEN} left=5, 1 take a, 5 lost a, 10 ok x left=4, 11 grants 3
-whether a lost request counted is unknown from a response whose request was sent at the moment of the loss
+the response to a request sent at the moment of a loss does not show whether the lost request has counted
   ${OPEN} left=4, 1 take a b, 5 lost a, 5 take c, 5 ok c left=3, 5 lost b, 6 has lost.length=2
-an overdue request that a later response includes does not count again after its timeout
+an overdue request that is counted in a later response does not count again after its timeout
   ${OPEN} left=3, 1 take slow early, 6000 take a, 6010 ok a left=1, 6020 ok early left=2, 30000 lost slow, 30010 grants 1
 a request in flight is unanswered after 5 s, and counts against the window even after its ticket has expired
   ${OPEN} left=1 limit=2, 1 take a, 5001 is pending, 5002 is window 61000,
@@ -149,12 +149,12 @@ a window of an hour is not remembered as the daily window
 \`quota --clear\` removes blocks and windows and keeps requests in flight
   0 take a, 0 429 a left=50 reset=60000, 5000 take b, 5001 forget, 5002 is pending,
   5002 has block=none window=none needsProbe=true
-the reason of a block is the backoff if the backoff is longer than the stated wait
+the reason for a block is the backoff if the backoff is longer than the stated wait
   0 take a, 0 429 a wait=500, 0 is blocked 1000, 0 has block.reason=backoff, 1000 take b, 1000 429 b wait=2000,
   1000 is blocked 3000, 1000 has block.reason=retry_after
-a record from the past has the time of the record before it
+a record that is older than the record before it gets the time of that record
   0 take a, 100 ok a, 50 take b, 50 has time=${START + 100}
-a ticket whose record a state server has twice counts as one ticket
+a ticket counts once even if a state server has its record twice
   ${OPEN}, 1 take a, 2 take a, 2 has tickets.length=1
 a ticket allows its request for 5 s, except during a block
   ${REFUSED}, 1099 withdraws late, 1100 allows late, 1100 withdraws early, 5001 allows late, 5002 withdraws late

@@ -49,7 +49,7 @@ const BRIEF = {
 } as const;
 
 test.each(Object.entries(MOMENTS))(
-  'if two of six processes are killed or stopped %s, the rest take at most 6 s longer',
+  'if two of six processes are killed or stopped %s, the rest finish at most 6 s later',
   async (moment, failsAt) => {
     const describes = moment === 'after a 429' ? 'nothing' : 'limit';
     const without = await simulate({ ...BRIEF, describes });
@@ -91,7 +91,7 @@ const refusal = (seconds: number) => ({ ...ALLOWED, allowed: false, headers: { '
 
 /** Services without rate-limit headers, whose refusals state a wait. */
 const REFUSING: Readonly<Record<string, () => Service>> = {
-  'whose quota others have exhausted for 58 s': () => ({
+  'whose quota other clients have exhausted for the next 58 s': () => ({
     take: (now) => (now < START + 58_000 ? refusal(Math.ceil((START + 58_000 - now) / 1000)) : ALLOWED),
   }),
   'that refuses one request in five at random': () => {
@@ -119,7 +119,7 @@ function waitingTime({ take }: Service, requests: number): number {
 }
 
 test.each(Object.keys(REFUSING))(
-  'with a service %s, eight workers take at most twice as long as a client that only waits as stated',
+  'with a service %s, eight workers take at most twice as long as a client that waits exactly as stated',
   async (name) => {
     const service = REFUSING[name] as () => Service;
     const run = { mode: 'fixed', limit: 1, windowMs: 1, processes: 1, workers: 8, requests: 200 } as const;
@@ -129,7 +129,7 @@ test.each(Object.keys(REFUSING))(
   },
 );
 
-test('a token bucket without headers refuses at most half of the requests, which take at most twice the minimum time', async () => {
+test('if a token bucket sends no rate-limit headers, at most half of the attempts are refused, and all requests succeed in at most twice the minimum time', async () => {
   const bucket = {
     mode: 'bucket',
     limit: 1,

@@ -40,8 +40,8 @@ export function respond(state: KeyState, at: number, id: string, reading: RateLi
 /**
  * Plays the steps of a history, `TIME WHAT …`, separated by commas; times are milliseconds since START.
  * - `take a b` asks for the tickets a and b.
- * - `ok a` is a response with 59 of 60 left in a window that ends after a minute, `bare a` one without headers, and `429 a` a
- *   refusal without headers that states a wait of 5 s; `name=value` changes a fact (see `factOf`).
+ * - `ok a` is a response with 59 of 60 left in a window that ends a minute after START, `bare a` one without rate-limit headers,
+ *   and `429 a` a refusal that has only a `Retry-After` of 5 s; `name=value` changes a fact (see `factOf`).
  * - `lost a` and `unsent a` close the ticket a; `forget` clears the ledger.
  * - `is probe`, `is plain`, `is pending`, `is blocked 5000` and `is window 5000` check the admission; `grants 5` checks
  *   that exactly five requests are granted; `allows a` and `withdraws a` check whether the ticket a is still granted;
