@@ -108,7 +108,7 @@ test('a state server is retried once a second and used again when it works, and 
   expect([server.closed, file.closed, memory.closed]).toEqual([1, 1, 0]);
 });
 
-test('a late failure of a state server that the log has left changes nothing and does not delay the next try', async () => {
+test('a late failure of a state server that is no longer in use changes nothing and does not delay the next retry', async () => {
   const [server, file, memory] = threePlaces();
   const { log, clock, write, switches } = open(server, file, memory);
   server.fails = 'use';

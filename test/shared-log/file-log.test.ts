@@ -30,7 +30,7 @@ const open = (
   more: { fs?: LogFs; strict?: boolean; clock?: FakeClock } = {},
 ): FileLog<string[], number> => new FileLog(list, { dir, name: 'led', rotateAtBytes, ...more });
 
-/** Replaces each write by `write`, which can pass text on to the file. */
+/** Replaces each write with `write`, which can pass text on to the file. */
 const withWrite = (write: (text: string, pass: (text: string) => number) => number): LogFs => ({
   ...fs,
   writeSync: ((fd: number, bytes: Buffer) =>
@@ -80,7 +80,7 @@ test('a record that is read while it is being written counts once it is complete
   expect(log.cached()).toEqual(['one']);
 });
 
-test('a snapshot that a full disk cuts short loses no record, and the state stays known', () => {
+test('if a full disk cuts a snapshot short, no record is lost and the log keeps its state', () => {
   const dir = tempDir();
   let full = true;
   const tearing = withWrite((text, pass) => pass(full && text.includes('#snapshot') ? text.slice(0, -4) : text));
@@ -396,7 +396,7 @@ test('five processes that each append 100 records during rotations lose and repe
 test.runIf(hasSymlinks).each<[string, (path: string) => unknown]>([
   ['a named pipe', (path) => execFileSync('mkfifo', [path])],
   ['a directory', (path) => fs.mkdirSync(path)],
-  ['a symlink to another file', (path) => fs.symlinkSync(join(dirname(path), '.bashrc'), path)],
+  ['a symbolic link to another file', (path) => fs.symlinkSync(join(dirname(path), '.bashrc'), path)],
   ['a file of another program', (path) => fs.writeFileSync(path, 'alias ls=ls\n')],
 ])('%s in place of the log file causes an error, not an endless loop, and no file is changed', (_what, create) => {
   const dir = tempDir();

@@ -95,11 +95,14 @@ test.each<[string, string, (socket: Socket) => unknown]>([
   ['responds in HTTP', 'it is not a Valkey or Redis server', (socket) => socket.end('HTTP/1.1 400 Bad\r\n\r\n')],
   ['closes the connection', 'connection closed', (socket) => socket.destroy()],
   ['does not respond', 'timed out', () => undefined],
-])('a state server that %s is unavailable (%s), and no command is resent', async (_what, reason, respond) => {
-  const server = await scripted((_command, socket) => respond(socket));
-  expect(await failure(client(server.port))).toBe(`unavailable: ${reason}`);
-  expect([server.commands, server.connections()]).toEqual([['EVAL'], 1]);
-});
+])(
+  'a state server that %s is reported as "unavailable: %s", and no command is resent',
+  async (_what, reason, respond) => {
+    const server = await scripted((_command, socket) => respond(socket));
+    expect(await failure(client(server.port))).toBe(`unavailable: ${reason}`);
+    expect([server.commands, server.connections()]).toEqual([['EVAL'], 1]);
+  },
+);
 
 withServer(
   'a state server runs scripts and rejects a missing password, an unknown user and an unknown database',

@@ -44,7 +44,7 @@ async function append(log: StreamLog<string[]>, record: string): Promise<readonl
 }
 
 withServer.each(SERVER_PROGRAMS)(
-  'eight writers on %s derive the same state, and only one of them makes each rotation',
+  'eight writers on %s derive the same state, and each rotation is made by only one of them',
   async (program) => {
     await using server = await RedisServer.start({ program });
     const writers = Array.from({ length: 8 }, () => writer(stateServer(server), { rotateAt: 20 }));
@@ -119,7 +119,7 @@ withServer('a deleted log is restored by any process that has read it, and no st
   expect(states[0]?.filter((record) => record.startsWith('14.')).length).toBe(6);
 });
 
-withServer('a log that the server has lost begins with all records of the next process that appends one', async () => {
+withServer('a log that a state server has lost begins again with all records that the next writer knows', async () => {
   await using server = await RedisServer.start();
   const log = writer(stateServer(server));
   for (const record of ['a', 'b']) await log.append(record);
@@ -160,7 +160,7 @@ withServer("records have the state server's time, and a reply shows the offset o
   expect(Math.round(log.clockOffsetMs / 60_000)).toBe(60);
 });
 
-test('a reply that took more than a second does not change the clock offset, and a clock that is set back does', () => {
+test('a reply that took more than a second does not change the clock offset, but setting the clock back does', () => {
   const clock = new ManualClock(1000);
   const server = new ServerClock(clock);
   server.read(61_000, server.moment);
@@ -188,7 +188,7 @@ test('the first reply of a state server sets the clock offset even if it took mo
 test.each([
   [-3_600_000, 30_000],
   [20_000, 10_000],
-])('after the wall clock jumps by %i ms, a reply stays fresh for %i of 30,000 ms', async (ms, leftMs) => {
+])('if the wall clock jumps by %i ms, a reply with a maximum age of 30 s stays fresh for %i ms', async (ms, leftMs) => {
   const clock = new ManualClock();
   const server = new ServerClock(clock);
   server.read(0, server.moment);
@@ -200,7 +200,7 @@ test.each([
 });
 
 test.each(['before', 'during'])(
-  'if the wall clock is set back %s a slow round trip, the clock offset changes by exactly that amount',
+  'if the wall clock is set back by 600 s %s a slow round trip, the clock offset grows by exactly 600 s',
   async (when) => {
     const clock = new ManualClock();
     const server = new ServerClock(clock);
@@ -223,7 +223,7 @@ test.each([
   ['that the log is lost', reply('lost')],
   ['without the record', reply('unknown')],
   ['with another record', reply('known', array(bulk('1-1'), array(bulk('t'), bulk('1'), bulk('r'), bulk('another'))))],
-])('a state server that replies to each append %s is unavailable immediately', async (_how, bytes) => {
+])('if a state server replies to each append %s, it is reported as unavailable without a wait', async (_how, bytes) => {
   const server = await scriptedRedis((_command, socket) => socket.write(bytes));
   const clock = new FakeClock();
   onTestFinished(() => server.close());
@@ -276,7 +276,7 @@ test.each([
   ['redis://u:secret@h/0#a', /^X (?!.*secret)/],
   ['redis:///0', /^X has no host$/],
   ['redis://%zz:secret@h', /^X (?!.*secret)/],
-])('the state server URL %s is rejected without showing a password', (url, message) => {
+])('the state server URL %s is rejected, and the error shows no password', (url, message) => {
   expect(() => parsed(url)).toThrow(message);
 });
 
@@ -286,9 +286,9 @@ test('if the password in a state server URL contains a slash, the hint says to e
 });
 
 test.each([
-  ['set', 'two', 'two'],
-  ['empty', 'one', ''],
-  ['not set', 'one', undefined],
-])('if the separate password is %s, the password "%s" is used with redis://u:one@h', (_how, used, password) => {
+  ['a separate password', 'two', 'two'],
+  ['an empty separate password', 'one', ''],
+  ['no separate password', 'one', undefined],
+])('with redis://u:one@h and %s, the password "%s" is used', (_how, used, password) => {
   expect(parseStateUrl('redis://u:one@h', password, { url: 'X', password: 'Y' }).password).toBe(used);
 });
