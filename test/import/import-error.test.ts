@@ -62,7 +62,7 @@ test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined, R
   ['the wait for the rate limit is too long', 5, KNOWN, limited, /^why\ntry again in 5s$/],
   ['the rate limit prevents a lookup', 8, {}, limited, /^1 category may or may not exist: "c" \(row 3\) \(why\)\nrun/],
   ['petstore has a bug', 1, {}, stopped('internal'), /^why\nrun the command again with --verbose/],
-  ['the lock fails', 9, {}, stopped('storage'), /^why\nrun/],
+  ['a storage error occurs', 9, {}, stopped('storage'), /^why\nrun/],
   ['the service redirects a create', 7, {}, stopped('service', { status: 302 }), /^why\nrun/],
   ['SIGINT arrives', 130, {}, interrupted, /^interrupted\nrun `petstore .* 'my file.csv' -p staging` to resume$/],
   ['SIGTERM arrives', 143, {}, stopped('interrupted', { exitCode: 143 }), /^terminated\nrun .* to resume$/],

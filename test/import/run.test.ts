@@ -47,7 +47,7 @@ test('a row that repeats a rejected, an unknown or a pending name is skipped wit
   expect(document?.skipped).toEqual(['dog', 'cat', 'cow'].map((name, at) => ({ row: at + 4, name, repeats: at + 1 })));
 });
 
-test('uncertain rows stay unknown if a list lacks known categories, and the error says whether the run created them', async () => {
+test('uncertain rows stay unknown if a list lacks known categories, and the error says whether the run created these categories', async () => {
   const it = importOf(numbered(6), { show: (all) => all.slice(0, 2) }, 'ok', 'ok', 'ok', 'lost');
   const result = await it.run({ concurrency: 1 });
   expect(result?.results.document()).toMatchObject({ unknown: [{ row: 4 }], pending: 0 });

@@ -310,7 +310,7 @@ withServer(
 );
 
 withServer(
-  'a machine that can use neither the state server nor its file continues in memory and keeps a block',
+  'if a machine can use neither the state server nor its file, its ledger continues in memory and keeps a block',
   async () => {
     const machine = await Machine.with(3, 3_600_000, unusable());
     const [first, second] = [await machine.take(), await machine.take()];

@@ -149,7 +149,7 @@ test.each([
   await take(ledger);
 });
 
-test('the ledger of a new key removes ledgers that were not used for 48 hours, and no others', async () => {
+test('creating the ledger of a new key removes ledgers that were not used for 48 hours, and no others', async () => {
   const machine = new Machine();
   const path = (key: string): string => join(machine.dir, 'quota', ledgerName({ baseUrl: BASE_URL, key }));
   const unusedFor = (hours: number, file: string): void => {

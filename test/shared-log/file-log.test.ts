@@ -194,7 +194,7 @@ test('of two snapshots in one segment, the first counts', () => {
   expect(fs.readFileSync(join(dir, 'led.2.log'), 'utf8').match(/#snapshot/g)).toHaveLength(2);
 });
 
-// Lists the directory once as it was before `change`, like a process that is stopped in between.
+// Lists the directory once as it was before `change`, like a process that is stopped right after it listed the directory.
 function listingBefore(change: () => void): LogFs {
   let changed = false;
   return withList((path) => {

@@ -17,7 +17,7 @@ test('a process is dead if its pid is unused or belongs to a process that starte
   expect(livenessOf({ ...self, start: '', pid: 2 ** 22 + 1 }, false)).toBe('dead');
 });
 
-test('the liveness of a process on another host, or of another boot or pid namespace, is unknown', () => {
+test('the liveness of a process from another host, boot or pid namespace is unknown', () => {
   const [host, namespace, boot] = self.host.split(' ');
   for (const other of [`elsewhere ${namespace} ${boot}`, `${host} pid:[1] ${boot}`, `${host} ${namespace} later`]) {
     expect(livenessOf({ ...self, host: other }, false)).toBe('unknown');

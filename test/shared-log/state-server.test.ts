@@ -74,7 +74,7 @@ test.each([
   expect(error).toMatchObject({ kind, hint });
 });
 
-test('a permission that is revoked after the first reply causes a storage error, since requests may have been sent', async () => {
+test('revoking a permission after the first reply causes a storage error, since requests may have been sent', async () => {
   const replies = ['+OK', '-NOPERM'];
   const server = await scripted((_command, socket) => socket.write(`${replies.shift()}\r\n`));
   const state = client(server.port);
