@@ -111,7 +111,7 @@ export async function getCategory({ list }: Categories, wanted: string | Categor
   if (found[0] && found.length === 1) return found[0];
   if (found.length > 1) {
     const message = `${what} exists more than once (ids ${found.map(({ id }) => id).join(', ')})`;
-    throw new PetstoreError('rejected', message, { code: 'ambiguous', ...BY_ID });
+    throw new PetstoreError('rejected', message, { code: 'ambiguous', ...(typeof wanted === 'string' && BY_ID) });
   }
   if (flaw) throw existenceUnknownError(what, flaw);
   const hint = typeof wanted === 'string' ? hintOfMissing(wanted, listed) : NOT_LISTED;

@@ -41,6 +41,12 @@ test.each([
   },
 );
 
+test('`categories get --id` fails without a hint if the service lists the id twice', async () => {
+  const { env } = await serving(() => ({ body: '[{"id":1,"name":"dog"},{"id":1,"name":"cat"}]' }));
+  const { code, err } = await inProcess(['categories', 'get', '--id', '1'], { env });
+  expect([code, err]).toEqual([4, 'error: category with id 1 exists more than once (ids 1, 1)\n']);
+});
+
 test('if the service sends only one page of the list, `get` prints a category on it and fails for any other', async () => {
   const headers = { link: '</v1/categories?page=2>; rel="next"' };
   expect(await get(['dog', '--json'], headers)).toMatchObject({ code: 0, err: '' });
