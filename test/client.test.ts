@@ -287,7 +287,7 @@ test('by default, the client library retries a read four times', async () => {
 test.each([
   [0, 'once'],
   [2, 'three times'],
-])('with `maxRetries` %i, an import sends an uncertain create %s', async (maxRetries) => {
+])('with `maxRetries` %i, an import sends an uncertain row %s', async (maxRetries) => {
   skipWaits();
   const fake = await serving(({ method }) => (method === 'GET' ? { body: [] } : { status: 500 }));
   const error = await errorOf(open({ baseUrl: fake.url, maxRetries }).categories.import([{ name: 'dog' }]));
@@ -432,16 +432,16 @@ test('an empty `stateUrl` counts as unset', async () => {
 
 test.each([
   ['no options', undefined, 'usage', 'baseUrl'],
-  ['a URL that is not a string', { baseUrl: new URL('https://pets.example/v1') }, 'usage', 'baseUrl'],
-  ['a key that contains a space', { apiKey: 'a b' }, 'auth', 'a space'],
-  ['an undefined key', { apiKey: undefined }, 'auth', 'apiKey'],
+  ['a base URL that is not a string', { baseUrl: new URL('https://pets.example/v1') }, 'usage', 'baseUrl'],
+  ['an API key that contains a space', { apiKey: 'a b' }, 'auth', 'a space'],
+  ['an undefined API key', { apiKey: undefined }, 'auth', 'apiKey'],
   ['an unknown option', { timeout: 5 }, 'usage', 'unknown option "timeout"'],
   ['a timeout of 0', { timeoutMs: 0 }, 'usage', 'timeoutMs'],
   ['a fractional number of retries', { maxRetries: 0.5 }, 'usage', 'maxRetries'],
   ['1,000 retries', { maxRetries: 1000 }, 'usage', 'maxRetries'],
   ['a negative maximum wait', { maxWaitMs: -1 }, 'usage', 'maxWaitMs'],
   ['a state directory that contains NUL', { stateDir: 'a\0b' }, 'usage', 'stateDir must be a path'],
-  ['an invalid state URL', { stateUrl: 'x' }, 'usage', 'stateUrl'],
+  ['an invalid state server URL', { stateUrl: 'x' }, 'usage', 'stateUrl'],
   ['a listener that is not a function', { onWait: {} }, 'usage', 'onWait must be a function'],
 ])('`createClient` with %s throws a `PetstoreError`', (_what, options, kind, message) => {
   const valid = { baseUrl: 'https://pets.example/v1', apiKey: KEY };

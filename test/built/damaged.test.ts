@@ -40,7 +40,7 @@ test('if too many files are open at start-up, one error says so and its hint nam
   expect(await petstore(place(), ['--version'], '', bin)).toEqual({ code: 9, out: '', err });
 });
 
-test('a create prints its result even if petstore is uninstalled before the response', async () => {
+test('a create prints its result even if petstore is uninstalled before the response arrives', async () => {
   const { bin, dist } = copy();
   const { url } = await serving(() => {
     rmSync(dist, { recursive: true });

@@ -168,7 +168,7 @@ describe.runIf(hasModes)('the cache of compiled code', () => {
     expect(readdirSync(join(cache, 'petstore'))).toHaveLength(1);
   });
 
-  test('compiled code is kept in the directory in NODE_COMPILE_CACHE, and nowhere if NODE_DISABLE_COMPILE_CACHE is set', async () => {
+  test('compiled code is kept in the directory that NODE_COMPILE_CACHE names, and nowhere if NODE_DISABLE_COMPILE_CACHE is set', async () => {
     const [home, chosen] = [tempDir(), tempDir()];
     expect(await versionFrom(home, { NODE_COMPILE_CACHE: chosen })).toEqual(['none']);
     expect(readdirSync(chosen)).toHaveLength(HAS_OWN ? 1 : 0);

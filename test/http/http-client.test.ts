@@ -265,7 +265,7 @@ test('if `beforeSend` throws, the request fails with the same error, nothing is 
   expect([sentAt.length, calls, ledger.quota().inFlight]).toEqual([0, 1, 0]);
 });
 
-test('a request with a longer timeout than the default counts as in flight for other processes until its response', async () => {
+test('a request with a longer timeout than the default counts as in flight for other processes until its response arrives', async () => {
   const { sender, open, clock } = scripted([{ status: 200, ms: 50_000 }]);
   const sent = sender.send({ ...LIST, timeoutMs: 120_000 });
   await clock.sleep(40_000);

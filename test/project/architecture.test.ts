@@ -57,7 +57,7 @@ test('only clock.ts reads the time', () => {
   expect(reading.map(([file]) => file)).toEqual(['clock.ts']);
 });
 
-// `settings/paths.ts` reads the two variables of directories, which the client library also reads.
+// `settings/paths.ts` reads PETSTORE_CONFIG_DIR, and PETSTORE_STATE_DIR, which the client library reads, too.
 test('no code below `client.ts` names a command, an option or a PETSTORE_ variable, except `settings/paths.ts`', () => {
   const below = texts.filter(([file]) => levelOf(file) > levelOf('client.ts') && file !== 'settings/paths.ts');
   const commandLine = /`petstore |'--?[a-z]|`--[a-z]| --[a-z-]+(?![\w.])|PETSTORE_|\['?(?:auth|categories)', '/;

@@ -122,7 +122,7 @@ needs('redis')(
     const bin = join(home.dir, 'bin');
     mkdirSync(bin);
     symlinkSync(BIN, join(bin, 'petstore'));
-    // The installed server, on loopback only and without a data file; it evicts keys unless the setup forbids it.
+    // The installed server, on loopback only and without a data file; it evicts keys unless the setup forbids this.
     const evicting = '- --maxmemory 100mb --maxmemory-policy allkeys-lru';
     const server = `exec env -u LD_PRELOAD ${SERVER_PROGRAMS[0]} ${evicting} "$@" --bind 127.0.0.1 --save '' --pidfile ${home.dir}/pid`;
     writeFileSync(join(bin, 'valkey-server'), `#!/bin/sh\nshift\n${server}\n`, { mode: 0o755 });

@@ -52,13 +52,13 @@ test.each([
   expect(await run(command, more)).toMatchObject({ code: 0, undocumented: [] });
 });
 
-test('docs/cli.md documents every field of the status of a profile with a key command', async () => {
+test('docs/cli.md documents every JSON field of the status of a profile with a key command', async () => {
   const command = '-p command --url https://host.example/v1 --no-verify --key-command pass';
   await run('auth login', command);
   expect(await run('auth status', '')).toMatchObject({ code: 0, undocumented: [] });
 });
 
-test('docs/cli.md documents every field of a login, a blocked quota and a logout', async () => {
+test('docs/cli.md documents every JSON field of a login, a blocked quota and a logout', async () => {
   const limited = { status: 429, headers: { ...quotaHeaders(0), 'retry-after': '30' } };
   const read = { body: [], headers: quotaHeaders() };
   const service = await startHttpFake(({ method }) => (method === 'GET' ? read : limited));

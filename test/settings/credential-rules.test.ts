@@ -50,7 +50,7 @@ test.each([
   ['localhost:4010', 'use http://localhost:4010/v1'],
   ['http://[::1]:4010', 'use http://[::1]:4010/v1'],
   ['http://localhost:4010/shop/v1/categories', 'use http://localhost:4010/shop/v1'],
-  // The valid URL is unknown.
+  // The intended base URL is unknown.
   ['http://localhost:4010/shop', 'use the form https://HOST/v1'],
   ['http://localhost:4010//v1', 'use the form https://HOST/v1'],
   ['http://localhost:4010/v10', 'use the form https://HOST/v1'],

@@ -1,4 +1,4 @@
-// Simulated users, who perform a list of tasks and follow every printed hint literally.
+// Simulated users, who perform a list of tasks and follow the hints about waits, resumed imports and unknown outcomes.
 import type { ImportDocument } from '../../src/public-types.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ended } from './invariants.ts';

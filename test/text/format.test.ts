@@ -30,7 +30,7 @@ test.each([
   expect(formatDuration(ms)).toBe(text);
 });
 
-test('a duration is rounded up, by less than its smallest unit', () => {
+test('a duration is rounded up by less than the smallest unit shown', () => {
   const duration = fc.oneof(fc.nat(MINUTE), fc.nat(HOUR), fc.nat(24 * HOUR), fc.nat(500 * 24 * HOUR));
   fc.assert(
     fc.property(duration, (ms) => {
