@@ -1,4 +1,4 @@
-// The ledger in a real directory: shared by processes, and usable if disk, clock or processes fail.
+// The ledger in a real directory: shared by processes, and usable if the disk, the clock or a process fails.
 import { execFile } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join, resolve } from 'node:path';

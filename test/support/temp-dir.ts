@@ -1,4 +1,4 @@
-// Temporary directories, below the directory of the test run that global-setup.ts removes.
+// Temporary directories below that of the test run, which global-setup.ts removes.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
