@@ -74,7 +74,7 @@ test("the state server's time replaces the time in a record from the server", ()
 });
 
 // Two versions of the program with different rules would disagree about one ledger.
-const RULES_OF_VERSION: Readonly<Record<number, string>> = { 15: '864e522cf57edee1' };
+const RULES_OF_VERSION: Readonly<Record<number, string>> = { 16: '864e522cf57edee1' };
 
 test("the rules change only together with the version in the ledger's file name", () => {
   const hash = createHash('sha256').update(JSON.stringify(RULES)).digest('hex').slice(0, 16);
