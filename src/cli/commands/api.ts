@@ -125,7 +125,7 @@ export const api = (): PetstoreCommand =>
     .sections({
       notes: `Use this command for operations that no other command performs: GET /pets/{petId} (deprecated) and GET /store/orders. Rate limits,
 retries and exit codes work as in other commands; if a request may have been processed, only GET, HEAD and OPTIONS are
-retried. A warning appears if the operation is marked as deprecated, sunset or unstable. On Windows, use --input rather than --data.`,
+retried. A warning appears if the operation is marked as deprecated or unstable, or has a sunset date. On Windows, use --input rather than --data.`,
       output: `the body, even of an error response other than 429. On a terminal, JSON is indented; elsewhere, no byte is changed. With
 --json, one JSON document: the body, or {"status", "headers", "body"} with --include.`,
       exitCodes: CHANGE_ERRORS,

@@ -117,8 +117,8 @@ export const completion = (): PetstoreCommand =>
     .description('print a completion script for a shell')
     .addArgument(withChoices(new Argument('<shell>', 'the shell'), SHELLS))
     .sections({
-      notes: `The script completes commands, options, their values, profile names and files. To enable it permanently, add the line
-for your shell (below) to its startup file. The script calls petstore, so it needs no change after an upgrade. It works
+      notes: `The script completes commands, options, their values, profile names and files. To enable completion permanently, add
+the line for your shell (below) to the startup file of the shell. The script calls petstore, so it needs no change after an upgrade. It works
 with bash 3.2 (macOS) and newer.`,
       output: 'the script; with --json {"shell", "script"}.',
       exitCodes: ['usage'],

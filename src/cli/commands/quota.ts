@@ -83,9 +83,9 @@ export const quota = (): PetstoreCommand =>
     .option('--refresh', 'update it first with one GET /categories')
     .option('--clear', "clear this key's cached quota, including any block after a 429")
     .sections({
-      notes: `Nothing is sent without --refresh. All petstore processes of one user that use the same key and base URL share the
-quota. A block after a 429 applies to all of them.`,
-      output: `remaining requests, limit and reset; with --json {"profile", "limit", "remaining", "resetAt", "blocked",
+      notes: `Nothing is sent without --refresh. By default, all petstore processes of one user on one machine that use the same
+key and base URL share the quota. A block after a 429 applies to all of them.`,
+      output: `profile, remaining requests, limit, reset and last update; with --json {"profile", "limit", "remaining", "resetAt", "blocked",
 "nextRequestAt", "dailyLimit", ...}. A value is null if unknown.`,
       exitCodes: READ_ERRORS,
       examples: [

@@ -206,15 +206,15 @@ export const login = (): PetstoreCommand =>
     .option('--key-command <command>', 'save a command that prints the key, instead of a key')
     .option('--no-verify', 'save the key without checking it with the service')
     .sections({
-      notes: `At a terminal, a hidden prompt asks for the key. Otherwise, the key is read from the first line of
+      notes: `At a terminal, a prompt asks for the key and hides the input. Otherwise, the key is read from the first line of
 stdin. There is no option for the key, because other users can see command-line arguments. The key is verified with one
 GET /categories, saved in a file that only you can read, and sent only to the scheme, host and port that it was saved
 for.
 
-A key command runs each time the key is needed, for at most 30 seconds and without a shell. To use a shell, write
+Whenever the key is needed, a key command runs without a shell, for at most 30 seconds. To use a shell, write
 sh -c 'COMMAND'. The first line of stdout is the key. To use a key command without a profile, set PETSTORE_API_KEY_COMMAND.
 
-If the active profile has no key, this profile becomes the active one.`,
+If the active profile has no key, the profile that was logged in to becomes the active one.`,
       output: `two lines; with --json {"profile", "url", "key", "keyCommand", "verified", "active"}: key is masked, and
 keyCommand is true if a key command was saved.`,
       exitCodes: READ_ERRORS,

@@ -195,7 +195,7 @@ active, or null.`,
 export const status = (): PetstoreCommand =>
   new PetstoreCommand('status')
     .alias('list')
-    .description('list profiles with their base URL, masked key and source')
+    .description('list profiles with their base URL, masked key and the source of each')
     .sections({
       notes: `Nothing is sent. At most the last four characters of a key are shown. An asterisk marks the profile
 that the next command uses.`,

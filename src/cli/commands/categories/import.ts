@@ -19,9 +19,10 @@ export const importCommand = (): PetstoreCommand =>
     .sections({
       notes: `A file has at most 64 MiB and 500,000 rows, and is checked completely before anything is sent. Rows whose names
 exist are skipped, so you can run the same command again after Ctrl-C, a crash or an edit of the file. A row that
-repeats a name is skipped, with a warning; if the descriptions differ, the file is rejected. Only one import per base
-URL runs at a time; a second one waits. If stdin and stderr are terminals, petstore asks before it creates anything, except in
-CI and for the profile sandbox.`,
+repeats a name is skipped, with a warning; if the descriptions differ, the file is rejected. Imports into one base URL that use
+the same state directory or state server run one at a time. If stdin and stderr are terminals, petstore asks before it creates
+anything. If the rows come from stdin and stderr is a terminal, --yes is required. Neither applies in CI or to the
+profile sandbox.`,
       output: `the number of created, skipped, failed and unknown rows, and a table of the failed and unknown rows. With
 --json, one document with "created", "skipped", "failed", "unknown" and "pending", printed if a create was sent
 or the import completed.`,

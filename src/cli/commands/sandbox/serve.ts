@@ -124,9 +124,9 @@ export const sandbox = (): PetstoreCommand =>
     )
     .option('--seed <number>', 'seed for fault injection, for reproducible runs')
     .sections({
-      notes: `The server runs until Ctrl-C and prints one line per request on stderr, except with --quiet or --json. Without
---data, it uses the data of the profile sandbox, which needs no server. Any number of processes can
-share the data. --data FILE creates FILE.1.log in an existing directory. The enterprise plan is unlimited.
+      notes: `The server runs until Ctrl-C. Without --quiet or --json, it prints one line per request on stderr. Without --data, it
+uses the data of the profile sandbox; that profile also works without this server. Any number of processes can share
+the data. --data FILE creates FILE.1.log in an existing directory. The enterprise plan is unlimited.
 
 Faults (affect every request unless PERCENT is given):
   latency        wait 1s before the response; latency=300ms sets the time
