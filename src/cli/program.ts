@@ -18,6 +18,7 @@ import { sandbox } from './commands/sandbox/serve.ts';
 import type { Context } from './context.ts';
 import type { TypedOptions } from './global-options.ts';
 import { addGlobalOptions } from './global-options.ts';
+import { reportError } from './report-error.ts';
 import type { ParseError } from './usage-error.ts';
 
 /** @returns the exit code (docs/cli.md, exit codes); never rejects */
@@ -29,7 +30,6 @@ export async function run(context: Context): Promise<number> {
     await program.parseAsync(context.args, { from: 'user' }).catch((error: unknown) => printOrThrow(program, error));
     return 0;
   } catch (error) {
-    const { reportError } = await import('./report-error.ts');
     return await reportError(error, context, program.opts());
   } finally {
     // A failed cleanup does not change the exit code.

@@ -19,9 +19,8 @@ export async function reportError(error: unknown, context: Context, options: Typ
   const code = exitCodeOf(shown);
   if (shown.details.silent) return code;
   const { stderr, env } = context;
-  const { red } = await loadStyle(stderr, env, options.color);
-  const json = `${terminalSafeJson(JSON.stringify({ error: shown }))}\n`;
-  await stderr.write(wantsJson(options) ? json : textLines(shown, red));
+  if (wantsJson(options)) await stderr.write(`${terminalSafeJson(JSON.stringify({ error: shown }))}\n`);
+  else await stderr.write(textLines(shown, (await loadStyle(stderr, env, options.color)).red));
   if (options.verbose && shown.kind === 'internal') await stderr.write(`${escapeControls(inspect(shown), '\n')}\n`);
   return code;
 }

@@ -49,3 +49,16 @@ test('a create prints its result even if petstore is uninstalled before the resp
   const run = await petstore(savedPlace(url), ['categories', 'create', '--name', 'dog'], '', bin);
   expect(run).toMatchObject({ code: 0, out: 'Created category "dog" (id 7)\n', err: '' });
 });
+
+test.each([
+  ['as text', [], /^error: the outcome of creating "dog" is unknown: .*\nhint: /],
+  ['as JSON', ['--json'], /^\{"error":\{"kind":"unknown_outcome",.*\}\}\n$/],
+])('a create reports its error %s even if petstore is uninstalled before the response', async (_what, format, err) => {
+  const { bin, dist } = copy();
+  const { url } = await serving(() => {
+    rmSync(dist, { recursive: true });
+    return { status: 500 };
+  });
+  const run = await petstore(savedPlace(url), ['categories', 'create', '--name', 'dog', ...format], '', bin);
+  expect(run).toEqual({ code: 8, out: '', err: expect.stringMatching(err) });
+});
