@@ -1,4 +1,4 @@
-// Follows hints literally: afterwards, the failed command succeeds, or the command in the hint shows the relevant state.
+// Each hint is followed literally; then the failed command succeeds, or the command in the hint shows the relevant state.
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import parseArgv from 'string-argv';
@@ -177,7 +177,7 @@ test.each<[...Row, shows: RegExp]>([
   [`${LIST} --max-retries 0`, 6, HOST, saveUnknownHost, /staging +https:\/\/nowhere.invalid\/v1/],
   [`${LIST} --max-retries 0`, 6, DOCTOR, stopService, REFUSED],
   [LIST, 7, STATUS, sendHtml, /staging +http:\/\/127.0.0.1:\d+\/v1/],
-])('`petstore %s` exits with code %i, and the command in its hint shows the relevant state: %s', async (...row) => {
+])('`petstore %s` exits with code %i, and its hint names a command with the relevant output: %s', async (...row) => {
   const [line, code, hint, given, shows] = row;
   await fail(line, code, hint, given);
   const { out, err } = await follow(hint);

@@ -24,7 +24,7 @@ async function appears(shown: () => string, text: string): Promise<void> {
   await expect.poll(shown, { timeout: 10_000, interval: 5 }).toContain(text);
 }
 
-test('in a pipe, a wait prints one line, unless it ends at most 1.5 s after the last printed wait', () => {
+test('stderr in a pipe shows no wait that ends at most 1.5 s after the end of the last shown wait', () => {
   const { progress, shown } = start();
   progress.wait(wait(43));
   progress.wait(wait(43));
@@ -52,7 +52,7 @@ test.each<[Options, WorldOptions, HttpWait, string]>([
   [{ json: true }, { columns: 80 }, wait(43), JSON_LINE],
   [{ quiet: true }, {}, wait(43), ''],
   [{ quiet: true }, { columns: 80 }, wait(43), ''],
-])('with the options %j and the context %j, stderr after the wait %j is %j', async (options, place, given, line) => {
+])('with the options %j and the context %j, the wait %j prints %j on stderr', async (options, place, given, line) => {
   const { clock, progress, shown } = start(options, place);
   progress.wait(given);
   expect(progress.isWaiting).toBe(given.until > NOW + 1000);
@@ -99,7 +99,7 @@ test.each<[columns: number, expected: string, status: string | undefined, given:
   [40, 'incomplete list; retrying in 5s', undefined, wait(5, 'list')],
   [40, 'waiting 5s for earlier creates', undefined, wait(5, 'requests')],
   [40, 'waiting 5s to confirm the lock', undefined, wait(5, 'lock')],
-])('at %i columns, the text beside the spinner is "%s"', async (columns, expected, status, given) => {
+])('at %i columns, the spinner text is "%s" (status %j, wait %j)', async (columns, expected, status, given) => {
   const { clock, progress, shown } = start({}, { columns });
   if (status !== undefined) progress.status((room) => (room === columns - 5 ? status : 'no room'));
   progress.wait(given);
@@ -121,7 +121,7 @@ test('with stdin from a pipe, a command shows a spinner only after it has read s
   progress.stop();
 });
 
-test('no spinner appears for a request that ends within 150 ms', async () => {
+test('no spinner appears for a request that ends in less than 150 ms', async () => {
   const { clock, progress, shown } = start({}, { columns: 80 });
   progress.busy(1);
   await clock.advance(149);
@@ -130,7 +130,7 @@ test('no spinner appears for a request that ends within 150 ms', async () => {
   expect(shown()).toBe('');
 });
 
-test('the spinner appears with each request until `stop`, clears its line afterwards, and never hides the cursor', async () => {
+test('the spinner appears for each request before `stop`, clears its line at the end, and never hides the cursor', async () => {
   const { clock, progress, shown } = start({}, { columns: 80 });
   let { length } = '';
   for (const end of [() => progress.busy(0), () => progress.stop()]) {

@@ -32,7 +32,7 @@ test('with `--json`, an error is one line of JSON on stderr, with control charac
   );
 });
 
-test('the message and stack of an unexpected error, which may contain secrets, appear only with `--verbose`', async () => {
+test('only `--verbose` shows the message and stack of an unexpected error, because they may contain secrets', async () => {
   const unexpected = new TypeError('cannot read sk_live_secret');
   const printed = await print(unexpected);
   expect(printed.code).toBe(1);

@@ -1,4 +1,4 @@
-// Notices, warnings and the state server of a session, and the cleanups after it.
+// A session's notices, warnings and state server, and the cleanups after a command.
 import { expect, test } from 'vitest';
 import { run } from '../../src/cli/program.ts';
 import { Session } from '../../src/cli/session.ts';
@@ -11,7 +11,7 @@ test.each([
   [{}, 'cat ␛[2J\n', 'warning: dog<U+202E>\n'],
   [{ quiet: true }, '', 'warning: dog<U+202E>\n'],
   [{ json: true }, '', '{"warning":{"message":"dog\\u202e"}}\n'],
-])('with the options %j, the stderr of a notice is %j and that of a warning is %j', async (given, notice, warning) => {
+])('with the options %j, a notice prints %j and a warning prints %j on stderr', async (given, notice, warning) => {
   const context = world([]);
   const session = new Session(context, { ...OPTIONS, ...given });
   await session.notice('cat \u001b[2J');
@@ -20,7 +20,7 @@ test.each([
   expect(context.stderr.text()).toBe(notice + warning);
 });
 
-test('after a session has read PETSTORE_STATE_URL, the password in it is redacted', async () => {
+test('the password in PETSTORE_STATE_URL is redacted after a session has read the variable', async () => {
   const context = world([], { env: { PETSTORE_STATE_URL: 'redis://user:the-password@127.0.0.1:1' } });
   await new Session(context, OPTIONS).stateServer();
   for (const cleanup of context.cleanups) await cleanup();
@@ -38,7 +38,7 @@ test('a command runs its cleanups in reverse order before it ends, and a failed 
   expect([await run(context), cleaned]).toEqual([0, ['ledger', 'state server']]);
 });
 
-test('a command with the profile "sandbox" stops the sandbox server', async () => {
+test('a command with the profile "sandbox" stops the sandbox server that it started', async () => {
   const servers = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPServerWrap').length;
   const before = servers();
   expect(await inProcess(['categories', 'list', '-p', 'sandbox'])).toMatchObject({ code: 0 });

@@ -1,4 +1,4 @@
-// Quoting of words in printed commands for the likely shell.
+// Words in printed commands are quoted for the shell that the user probably uses.
 import { expect, test } from 'vitest';
 import { formatAssignment, formatCommand, quoteForShell } from '../../src/cli/shell-quote.ts';
 

@@ -10,7 +10,7 @@ const PIPE_KEY = 'pipe the key to `petstore auth login`';
 const PROFILES = 'run `petstore auth status` to list the profiles';
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS';
 
-// After a space at the end, an empty argument follows.
+// A line that ends in a space has an empty last argument.
 const ROWS: readonly (readonly [line: string, message: string, hint: string | undefined])[] = [
   ['foo', 'unknown command "foo"', see()],
   ['categoris list', 'unknown command "categoris"', meant('petstore categories list')],
@@ -114,7 +114,7 @@ test.each(ROWS)('the arguments %j are a usage error: %s', async (line, message, 
   if (asJson) expect(JSON.parse(asJson.err)).toEqual({ error: { kind: 'usage', message, hint } });
 });
 
-test('a usage error does not repeat an argument that equals PETSTORE_API_KEY', async () => {
+test('a usage error does not repeat an argument that equals the value of PETSTORE_API_KEY', async () => {
   const env = { PETSTORE_API_KEY: '0123456789abcdef' };
   const { code, err } = await inProcess(['auth', 'switch', '0123456789abcdef'], { env });
   expect([code, err]).toEqual([2, expect.not.stringContaining('0123456789abcdef')]);
@@ -173,7 +173,7 @@ test.each([
 });
 
 test.each(['-h', '--help', '--json', '-p'])(
-  '`categories create --name %s` creates a category of this name',
+  '`categories create --name %s` creates a category with this name',
   async (name) => {
     const { code, out } = await inProcess(['categories', 'create', '--name', name, '-p', 'sandbox', '-q']);
     expect({ code, out }).toEqual({ code: 0, out: `Created category "${name}" (id 1)\n` });

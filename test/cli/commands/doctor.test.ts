@@ -82,16 +82,16 @@ test.each<[...Row, response?: { readonly body: unknown; readonly status?: number
   ['a closed proxy', closedProxy, 6, 'connection', 'proxy 127.0.0.1:9', 'correct https_proxy'],
   ['an invalid proxy', () => proxied('ftp://proxy'), 2, 'proxy', 'https_proxy is not', 'http://'],
   ['a rejected key', at, 3, 'api_key', 'No.', 'set PETSTORE_API_KEY to a valid key', UNAUTHORIZED],
-  ['a wrong path in the URL', at, 4, 'service', '404', 'correct PETSTORE_BASE_URL', NOT_FOUND],
-  ['a wrong path in the saved URL', () => KEY, 4, 'service', '404', LOGIN, NOT_FOUND],
+  ['a wrong path in the base URL', at, 4, 'service', '404', 'correct PETSTORE_BASE_URL', NOT_FOUND],
+  ['a wrong path in the saved base URL', () => KEY, 4, 'service', '404', LOGIN, NOT_FOUND],
   ['a key without permission', at, 4, 'service', '(403): No.', 'plan and permissions', FORBIDDEN],
   ['a server error', at, 7, 'service', '500', 'try again later', { status: 500, body: {} }],
   ['a response that repeats the key', at, 4, 'service', '(422): No [redacted].', 'no hint', UNPROCESSABLE],
   ['a list of invalid categories', at, 7, 'service', 'invalid response', 'no hint', { body: [{ id: 'x' }] }],
-  ['an empty key and a saved URL', () => ({ PETSTORE_API_KEY: '' }), 3, 'api_key', 'is empty', 'set PETSTORE_API_KEY'],
+  ['an empty key', () => ({ PETSTORE_API_KEY: '' }), 3, 'api_key', 'is empty', 'set PETSTORE_API_KEY'],
   ['an unusable sandbox directory', sandboxWithoutData, 9, 'state', NO_DIRECTORY, 'set PETSTORE_STATE_DIR'],
   ['a closed state server', withState('redis://127.0.0.1:9'), 9, 'state_server', '127.0.0.1:9', START],
-  ['an HTTP server as state server', httpAsState, 9, 'state_server', '127.0.0.1', 'correct PETSTORE_STATE_URL'],
+  ['an HTTP server as the state server', httpAsState, 9, 'state_server', '127.0.0.1', 'correct PETSTORE_STATE_URL'],
 ])('`doctor` with %s shows one failed check', async (_what, env, exitCode, id, detail, hint, response) => {
   const { url } = await serving(() => response ?? LISTED);
   const dir = withConfig({ 'config.json': JSON.stringify({ profiles: { production: { url } } }) });
@@ -106,7 +106,7 @@ test.each<[...Row, response?: { readonly body: unknown; readonly status?: number
   expect(out + err).not.toContain('sk_secret_');
 });
 
-test('`doctor` names a damaged config file', async () => {
+test('`doctor` names a damaged configuration file', async () => {
   const { code, failed } = await doctor({}, [], withConfig({ 'config.json': '{"key": "sk_secret_' }));
   const detail = expect.stringMatching(/config\.json" is damaged$/);
   const hint = 'correct the file, or delete it and log in again';
@@ -182,7 +182,7 @@ test.each([
   ['a certificate of another host', 'TLS', 'ERR_TLS_CERT_ALTNAME_INVALID', 'tls', 'check the host name in URL'],
   ['a mismatched host name', 'TLS', 'HOSTNAME_MISMATCH', 'tls', 'check the host name in URL'],
   ['an untrusted certificate', 'TLS', 'CERT_UNTRUSTED', 'tls', TRUST],
-] as const)('`doctor` reports %s as a failure of %s, with a hint', (_what, step, code, reason, hint) => {
+] as const)('`doctor` reports %s as a %s failure, with a hint', (_what, step, code, reason, hint) => {
   const cause = new TransportError(reason, false, 'no response', { code });
   const error = new PetstoreError('network', 'no response', { cause });
   for (const [urlSource, url] of [
@@ -205,7 +205,7 @@ test('`doctor` prints the row of each check as soon as the check ends', async ()
   expect(before).toMatch(/^STATUS .*\n(?:.+\n)+ok +Proxy +none\n$/);
 });
 
-test('`doctor` does not wait for the rate limit, and names the end of the block', async () => {
+test('`doctor` does not wait for the rate limit, and shows when to try again', async () => {
   const { env, requests } = await serving(() => errorResponse(429, 'rate_limited', 'No.', { 'retry-after': '50' }));
   const dir = tempDir();
   const first = await doctor(env, [], dir);
@@ -299,7 +299,7 @@ test.each([
   expect(checkClock({ headers, sentAt: at, receivedAt: at })).toMatchObject({ status, detail });
 });
 
-test('`doctor` prints checks and hints as a table, and its error does not repeat them', async () => {
+test('`doctor` prints checks and hints as a table, and its error names the failed checks without their details', async () => {
   const { out, err } = await inProcess(['doctor']);
   expect(out).toMatch(/^STATUS {3}CHECK {9}DETAIL\nok {7}petstore {6}1\.0\.0 on \S+ \S+\nok {7}Node {10}\d+/);
   expect(out).toMatch(/\nok {7}Profile {7}production \(active\)\n/);

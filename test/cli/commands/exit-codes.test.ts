@@ -1,4 +1,4 @@
-// The help of each command lists exactly the exit codes of its failures.
+// Besides 0, the help of each command lists exactly the exit codes of its failures.
 import { afterAll, expect, test } from 'vitest';
 import { describeCommands } from '../../../src/cli/commands/help.ts';
 import { createProgram } from '../../../src/cli/program.ts';
@@ -66,7 +66,7 @@ const LINES: Readonly<Record<string, string>> = {
 const { commands } = describeCommands(createProgram(world([])));
 
 test.each(commands.map(({ path, exitCodes }) => [path, exitCodes] as const))(
-  'the help of `petstore %s` lists exactly the exit codes of its failures: %j',
+  'besides 0, the help of `petstore %s` lists exactly the exit codes of its failures: %j',
   async (path, exitCodes) => {
     const found = new Set<number>();
     for (const situation of SITUATIONS) found.add(await situation(LINES[path] ?? path));

@@ -26,7 +26,7 @@ test.each(reference.commands.map((command) => [command.path, command] as const))
   },
 );
 
-/** The arguments of the petstore command in an example, which may be part of a pipeline. */
+/** The arguments of the petstore command in an example, even inside a pipeline. */
 function argumentsOf(example: string): string[] {
   const [, line = ''] = /(?:^|\| |\$\()petstore ((?:'[^']*'|"[^"]*"|[^|<>#)])*)/.exec(example) ?? [];
   return parseArgv(line);

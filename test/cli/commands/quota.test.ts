@@ -31,7 +31,7 @@ test('`quota` before the first response prints "unknown" and sends nothing', asy
   expect(statuses).toEqual([]);
 });
 
-test('after `quota --refresh`, `quota` shows the window until the reset, and then only the limit', async () => {
+test('after `quota --refresh`, `quota` shows the remaining quota, and after the reset the limit and the time since the reset', async () => {
   const { statuses, run, json, clock } = await service();
   const fresh = await run('quota --refresh');
   expect(fresh).toMatchObject({ code: 0, err: '' });
@@ -135,7 +135,7 @@ test.each([
   expect((await inProcess(['quota'], options)).out).toMatch(shown);
 });
 
-test('`quota` shows that the rate limit is not shared if the state directory is not writable', async () => {
+test('if the state directory is not writable, `quota` shows that the rate limit is not shared', async () => {
   const env = { PETSTORE_STATE_DIR: join(import.meta.filename, 'x'), ...URL_AND_KEY };
   const { out } = await inProcess(['quota'], { env });
   expect(out).toMatch(/\nshared {8}no \(state directory is unavailable\)\n$/);
@@ -147,7 +147,7 @@ function lineAt(ms: number, state = play('0 take a, 0 ok a'), profile?: string):
   return formatQuotaLine(quota, START + ms, profile);
 }
 
-test('the quota line shows limit, remaining requests and reset, and is omitted after a 429', () => {
+test('the quota line shows the limit, remaining requests and reset, and is omitted after a 429', () => {
   expect(lineAt(17_000)).toBe('quota: 59 of 60 left, resets in 43s');
   expect(lineAt(1000, play('0 take a, 0 429 a'), 'farm')).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-// Prompts on a fake terminal; test/cli/commands/auth/login-terminal.test.ts uses a real one.
+// Prompts on a fake terminal; test/cli/commands/auth/login-terminal.test.ts uses a pseudo-terminal.
 import { PassThrough } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -39,18 +39,18 @@ test('a hidden prompt shows neither the secret nor its length, and removes its `
 });
 
 test.each([
-  [false, 'oldnew'],
-  [true, 'new'],
-])('after Ctrl-Z without job control, a prompt (hidden: %s) resumes raw mode and reads "%s"', async (hidden, read) => {
+  ['visible', 'oldnew'],
+  ['hidden', 'new'],
+])('without job control, a %s prompt reads "old", Ctrl-Z, "new" as "%s" and resumes raw mode', async (kind, read) => {
   const { io, type, rawModes, stopped } = fakeTerminal();
-  const answer = createQuestion(io, { message: 'what', hidden, parse: String }).ask();
+  const answer = createQuestion(io, { message: 'what', hidden: kind === 'hidden', parse: String }).ask();
   await type('old\u001a');
   expect([rawModes, stopped.length]).toEqual([[true, false, true], 1]);
   await type('new\r');
   expect(await answer).toBe(read);
 });
 
-test('a prompt asks three times for a valid answer, and then throws the error', async () => {
+test('a prompt throws the error of the third invalid answer', async () => {
   const { io, type, shown } = fakeTerminal();
   const parse = () => {
     throw new PetstoreError('usage', 'is wrong', { hint: 'correct it' });

@@ -32,11 +32,11 @@ const pets: readonly Row[] = [
   { id: '4', name: 'a name that is rather long for a name' },
 ];
 
-test('an id in a table keeps every digit if it fits in half of the terminal width', () => {
+test('an id that fits in half of the terminal width keeps every digit in a table', () => {
   expect(draw(pets, 40)).toContain('9223372036854775807');
 });
 
-test('a long cell in a pipe pads no other row', () => {
+test('a cell of 300 characters pads no other row of a table in a pipe', () => {
   const long = 'x'.repeat(300);
   const row = (id: string, name: string): Row => ({ id, name, description: 'a pet' });
   expect(draw([row('1', 'dog'), row('22', long), row('3', 'y'.repeat(40))])).toBe(
@@ -49,7 +49,7 @@ test('a long cell in a pipe pads no other row', () => {
   );
 });
 
-test('no line of a table with random text is wider than the terminal', () => {
+test('no line of a table with random text is wider than a terminal of 20 to 120 columns', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 30 });
   const row = fc.record({ id: fc.maxSafeNat().map(String), name: text, description: text });
   fc.assert(
@@ -71,7 +71,7 @@ test('the columns of a table are aligned across rows with several scripts and em
   expect(new Set(starts).size).toBe(1);
 });
 
-test('a table row is one line with control characters escaped, and a table without rows has only headings', () => {
+test('a table row without a wrapping column is one line with control characters escaped, and an empty table has only headings', () => {
   const text = draw([{ id: '1', name: 'a\nb\r\u001b[2Jc', description: 'x\u202ey\u009b31m' }]);
   expect(lines(text)).toHaveLength(2);
   expect(text).toContain('a␊b␍␛[2Jc');
@@ -94,7 +94,7 @@ test.each<[number[], number, number[], boolean[]]>([
   // A number keeps its width if that is at most half of the terminal.
   [[20, 50, 50], 40, [20, 8, 8], [true, false, false]],
   [[19, 50], 30, [14, 14], [true, false]],
-])('columns of the widths %j in %i cells are given %j (numeric: %j)', (natural, available, widths, whole) => {
+])('columns of the widths %j in %i cells get the widths %j (numeric: %j)', (natural, available, widths, whole) => {
   expect(fitWidths(natural, available, whole)).toEqual(widths);
 });
 

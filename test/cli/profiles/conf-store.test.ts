@@ -44,7 +44,7 @@ test.each(['000', '077'])('under umask %s, profiles are saved in one private fil
 });
 
 test.runIf(hasModes).each(['644', '640', '604'])(
-  'a profile file of mode %s becomes private when it is read, and its directory keeps its mode',
+  'a configuration file of mode %s becomes private when it is read, and its directory keeps its mode',
   (mode) => {
     openConfStore(dir).save('production', PROFILE);
     fs.chmodSync(file(), mode);
@@ -68,7 +68,7 @@ test.each([
   ['a key that is not a string', '{"profiles":{"production":{"key":{"a":1}}}}'],
   ['an invalid name', '{"profiles":{"../x":{}}}'],
   ['an invalid active profile', '{"active":"../x"}'],
-])('a damaged profile file (%s) is named in the error, never quoted and never changed', (_what, content) => {
+])('a damaged configuration file (%s) is not changed, and its error shows only the path', (_what, content) => {
   fs.mkdirSync(dir);
   fs.writeFileSync(file(), content, { mode: 0o600 });
   const store = openConfStore(dir);
@@ -86,7 +86,7 @@ test.each([
   expect(fs.readdirSync(dir)).toEqual(['config.json']);
 });
 
-test.runIf(process.platform !== 'win32')('a FIFO in place of the profile file is an error and does not block', () => {
+test.runIf(process.platform !== 'win32')('a FIFO as the configuration file is an error and does not block', () => {
   fs.mkdirSync(dir, { recursive: true });
   execFileSync('mkfifo', [file()]);
   expect(() => openConfStore(dir).get('production')).toThrow(`"${file()}" is not a regular file`);
@@ -132,7 +132,7 @@ for (let n = 1; ; n++) {
   process.stdout.write(n + '\\n');
 }`;
 
-test('a process that is killed while it saves keys leaves the last one that it reported, or a newer one', async () => {
+test('a process that is killed while it saves keys leaves the last key that it reported, or a newer key', async () => {
   const module = compile('src/cli/profiles/conf-store.ts');
   // Kills the writer at a random point after this many saves.
   for (const saves of [1, 3, 10, 17, 25, 40]) {
@@ -155,7 +155,7 @@ const rootTest = test.runIf(process.getuid?.() === 0);
 const OTHER = { uid: 54_321, gid: 54_321 };
 const others = spawnSync(process.execPath, ['--version'], OTHER);
 
-test.runIf(others.status === 0)("a user's command uses a profile file owned by root and keeps its mode", async () => {
+test.runIf(others.status === 0)('a configuration file of root works for a user and keeps its mode', async () => {
   const service = await startHttpFake(() => ({ body: [] }));
   const at = savedPlace(service.url);
   const config = join(at.dir, 'config');
@@ -170,7 +170,7 @@ test.runIf(others.status === 0)("a user's command uses a profile file owned by r
   expect(modeOf(saved)).toBe('644');
 });
 
-rootTest('a profile file of another user is a storage error, and its key command never runs', async () => {
+rootTest('a configuration file of another user is a storage error, and its key command never runs', async () => {
   const marker = join(tempDir(), 'ran');
   const at = savedPlace('http://127.0.0.1:9/v1', {}, `touch ${marker}`);
   fs.chownSync(join(at.dir, 'config', 'config.json'), 54_321, 54_321);

@@ -66,7 +66,7 @@ test.each([
 
 test.each([
   ['farm', { PETSTORE_PROFILE: 'command' }, { profile: 'farm', baseUrl: 'https://a.example/farm/v1' }],
-  // A typed profile takes nothing from the environment, which is not validated either.
+  // A typed profile takes nothing from the environment, so the environment is not validated.
   ['production', { ...BOTH, PETSTORE_API_KEY_COMMAND: 'c' }, { baseUrl: 'https://a.example/v1', key: KEY }],
   ['production', { PETSTORE_API_KEY: '', PETSTORE_BASE_URL: 'x' }, { key: KEY, keySource: 'stored' }],
   ['command', {}, { key: 'k-1', keySource: 'command' }],
@@ -85,13 +85,13 @@ test.each([
   [{ PETSTORE_API_KEY: 'k' }, 'base URL for PETSTORE_API_KEY', 'set PETSTORE_BASE_URL'],
   [{ PETSTORE_API_KEY_COMMAND: 'op' }, 'base URL for PETSTORE_API_KEY_COMMAND', 'set PETSTORE_BASE_URL'],
   [URL_B, 'API key for the host in PETSTORE_BASE_URL', 'set PETSTORE_API_KEY to a key for https://b.example'],
-])('without `-p`, profile "sandbox" with %j alone is an error that names the variable', async (env, words, hint) => {
+])('without `-p`, profile "sandbox" with only %j is an error that names the variable', async (env, words, hint) => {
   const error = { kind: 'auth', message: `profile "sandbox" has no ${words}`, hint };
   await expect(resolve(env, undefined, saved('sandbox'))).rejects.toMatchObject(error);
   await expect(resolve({ ...env, PETSTORE_PROFILE: 'sandbox' })).rejects.toMatchObject(error);
 });
 
-test('no profile is read if the environment contains a URL and a key or key command', async () => {
+test('no profile is read if the environment sets a base URL and either an API key or a key command', async () => {
   const store = (): Promise<ProfileStore> => Promise.reject(new Error('opened'));
   for (const [PETSTORE_PROFILE, profile] of [
     ['', 'production'],
@@ -109,7 +109,7 @@ test('no profile is read if the environment contains a URL and a key or key comm
 });
 
 const OTHERS = ['https://a.example:8443/v1', 'https://a.example.evil.example/v1', 'https://sub.a.example/v1'];
-test.each(OTHERS)('no saved key or key command is used for the URL %s of another origin', async (url) => {
+test.each(OTHERS)('no saved key or key command is used for the base URL %s of another origin', async (url) => {
   for (const PETSTORE_PROFILE of ['production', 'command']) {
     const attempt = resolve({ PETSTORE_BASE_URL: url, PETSTORE_PROFILE });
     await expect(attempt).rejects.toMatchObject({ kind: 'auth', hint: expect.stringContaining('PETSTORE_API_KEY') });
@@ -133,14 +133,14 @@ test.each([
   ['no-origin', 'is for an unknown host and is not sent to https://a.example'],
   ['malformed', 'from profile "malformed" contains a space'],
   ['keyless', 'profile "keyless" has no API key'],
-])('the error about the saved profile "%s" contains %j, with the hint to log in', (profile, message) =>
+])('the error about the saved profile "%s" contains %j and has the hint to log in', (profile, message) =>
   rejected('auth', profile)(BOTH, message, `run \`petstore auth login ${profile}\` to save a valid key`),
 );
 
-test('a typed profile without a base URL is an auth error even if the environment contains a URL', () =>
+test('a typed profile without a base URL is an auth error even if PETSTORE_BASE_URL is set', () =>
   rejected('auth', 'staging')(BOTH, 'profile "staging" has no base URL', LOGIN));
 
-test('the error about an unknown profile has the hint to create it', () =>
+test('the error about an unknown profile has the hint to create the profile', () =>
   rejected('usage', 'zzzzzzzz')({}, 'does not exist', CREATE));
 
 test('the error about an active profile that does not exist suggests no other profile', async () => {

@@ -32,7 +32,7 @@ test('a key command runs without a shell, and the first line of its stdout is th
   expect(await run(`${echo} 'a b' $HOME $(id)`)).toEqual(['a_b|$HOME|$(id)', '']);
 });
 
-test('the stderr of a key command is shown with control characters escaped, and its stdin is empty', async () => {
+test('a key command has an empty stdin, and its stderr is shown with control characters escaped', async () => {
   const code =
     'process.stderr.write("touch\\u001b[31m the key\\n"); for await (const _ of process.stdin) throw 1; console.log("k")';
   expect(await run(script(code))).toEqual(['k', 'touch␛[31m the key\n']);
@@ -109,7 +109,7 @@ function endless() {
   return { line, isAlive };
 }
 
-test('a key command is killed when its time limit passes, and after Ctrl-C', async () => {
+test('a key command is killed after its timeout and after Ctrl-C', async () => {
   const slow = endless();
   const message = expect.stringMatching(/^key command `\S*` failed \(timed out after 1s\)$/);
   await expect(runKeyCommand(saved(slow.line), world([]), 1000)).rejects.toMatchObject({ kind: 'auth', message });

@@ -51,7 +51,7 @@ test.each<[string, string, Given]>([
   ['JSON after blank lines', '\n \n[{"name":"dog"},{"name":"cat","description":"Felis"}]', {}],
   ['JSON with ignored fields', '[{"name":"dog","x":[]},{"name":"cat","description":"Felis"}]', { ignoreExtra: true }],
   ['CSV with an ignored column', 'legs,name,description\n4,dog,\n4,cat,Felis\n', { ignoreExtra: true }],
-  ['CSV with a header in capitals and in another order', 'DESCRIPTION,Id,NAME\n,1,dog\nFelis,2,cat\n', {}],
+  ['CSV with a header in another case and order', 'DESCRIPTION,Id,NAME\n,1,dog\nFelis,2,cat\n', {}],
   ['CSV with columns named by `--map`', 'Art;Text\ndog;\ncat;Felis\n', { map: MAP }],
   ['CSV with a name column and `--map`', 'Name;Art;Text\nx;dog;\nx;cat;Felis\n', { map: MAP, ignoreExtra: true }],
   ['CSV with empty columns and rows', 'name,description,,\n,,,\ndog,,,\ncat,Felis,"",\n"","",,\n', {}],
@@ -64,7 +64,7 @@ test.each<[string, string, Given]>([
   ],
   ['CSV after a quoted sep= line', '"sep=|"\nname|description\ndog|\ncat|Felis\n', {}],
   ['a .csv file with brackets in the header', '[Art],[text]\ndog,\ncat,Felis\n', { extension: '.csv', map: BRACKETS }],
-  ['CSV with a comma in a quoted heading', '"name";"description, long"\ndog;\ncat;Felis\n', { map: LONG }],
+  ['CSV with a comma in a quoted column name', '"name";"description, long"\ndog;\ncat;Felis\n', { map: LONG }],
 ])('rows are read from %s', async (_what, content, given) => {
   expect(await read(content, given)).toEqual(dogAndCat);
 });
@@ -77,7 +77,7 @@ test.each([
   await expect(reading).rejects.toMatchObject({ message: `${label} is empty`, hint });
 });
 
-test('the error about a file lists every invalid row, with its first line unless the file is a JSON array', async () => {
+test('the error about a file lists every invalid row, with the number of its first line unless the file is a JSON array', async () => {
   const csv = 'name,description\n"two\nlines",ok\n,no name\n\nx\n" ",quoted\nx,y,z\n"fine",""\n';
   const { message, details, hint } = await failure(csv);
   expect(hint).toBe('correct the input and run the same command again');
@@ -170,13 +170,13 @@ test.each<[string, string, message: string, Given?]>([
   expect((await failure(content, given)).message).toContain(message);
 });
 
-test('unknown fields are the reason of an error about rows only if the rows have no other problem', async () => {
+test('unknown fields are the reason for an error about rows only if the rows have no other problem', async () => {
   expect((await failure('[{"name":"a","x":1}]')).details.reason).toEqual({ is: 'extra_fields' });
   expect((await failure('[{"name":"a","x":1},{"name":""}]')).details.reason).toBeUndefined();
   expect((await failure('[{"name":"","x":1}]')).details.reason).toBeUndefined();
 });
 
-// Files from Excel on a German Windows: its semicolon CSV, "CSV UTF-8" and "Unicode text".
+// Files from Excel on German Windows: CSV with semicolons, "CSV UTF-8" and "Unicode text".
 const GERMAN = 'Name;Beschreibung\r\nGrüne Mamba;"giftig; schön"\r\nÄffchen;\r\n;\r\n';
 const german = [{ name: 'Grüne Mamba', description: 'giftig; schön' }, { name: 'Äffchen' }];
 const map = ['description=Beschreibung'];
@@ -187,7 +187,7 @@ test.each<[string, Uint8Array, Given]>([
   ['UTF-16 LE', Buffer.from(`\ufeff${GERMAN}`, 'utf16le'), {}],
   ['UTF-16 BE', Buffer.from(`\ufeff${GERMAN}`, 'utf16le').swap16(), {}],
   ['UTF-16 LE with tabs', Buffer.from(`\ufeff${GERMAN.replace(/;(?! )/g, '\t')}`, 'utf16le'), {}],
-  ['UTF-8 with the line breaks of an old Macintosh', Buffer.from(GERMAN.replaceAll('\r\n', '\r')), {}],
+  ['UTF-8 with classic Mac OS line breaks', Buffer.from(GERMAN.replaceAll('\r\n', '\r')), {}],
   ['Windows-1252 with `--encoding`', Buffer.from(GERMAN, 'latin1'), { encoding: 'windows-1252' }],
   ['UTF-16 with `--encoding` and no byte order mark', Buffer.from(GERMAN, 'utf16le'), { encoding: 'utf-16le' }],
   ['UTF-8 with a byte order mark and a wrong `--encoding`', Buffer.from(`\ufeff${GERMAN}`), { encoding: 'latin1' }],
@@ -226,7 +226,7 @@ test.each<[string, Buffer, string, string, Given?]>([
   ['the old Excel format', Buffer.from('d0cf11e0a1b11ae100', 'hex'), ' is an Excel workbook', SAVE_AS_CSV],
   ['the ZIP format', latin1('PK\x03\x04\x14'), ' is a ZIP archive', DECOMPRESS],
   ['the gzip format', gzipSync('name\na\n'), ' is compressed with gzip', DECOMPRESS],
-])('a file in %s is rejected with one error that states the cause', async (_what, bytes, message, hint, given) => {
+])('a file in %s is rejected with one error and a hint', async (_what, bytes, message, hint, given) => {
   const error = await failure(bytes, given);
   expect(error).toMatchObject({ message: `it${message}`, hint });
   const line = /line (\d)/.exec(message)?.[1];
@@ -271,14 +271,14 @@ test.each<[string, message: string, hint: string]>([
   await expect(readInputFile(file, { cwd, stdin: unreadStdin })).rejects.toMatchObject({ message, hint });
 });
 
-test('only tabs delimit the columns of a .TSV file', async () => {
+test('without `--delimiter`, only tabs delimit the columns of a .TSV file', async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'Some.TSV'), 'name\na, b\n');
   const file = await readInputFile('Some.TSV', { cwd, stdin: unreadStdin });
   expect(await rowsOf(file, { ignoreExtra: false })).toEqual([{ name: 'a, b' }]);
 });
 
-test('a file of more than 64 MiB is rejected, and a pipe as soon as it exceeds this size', async () => {
+test('a file of more than 64 MiB is rejected, and so is stdin as soon as it exceeds this size', async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'large.csv'), '');
   truncateSync(join(cwd, 'large.csv'), 64 * 1024 * 1024 + 1);

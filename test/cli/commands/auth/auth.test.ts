@@ -57,7 +57,7 @@ test.each([
   [403, 'auth login --url URL', "check the API key's plan and permissions"],
   [503, 'auth login --url URL --max-retries 0', 'try again later'],
 ])(
-  'if PETSTORE_BASE_URL is set and the service responds with a %i, `%s` prints the hint: %s',
+  'if PETSTORE_BASE_URL is set and the service responds with status %i and the body {}, `%s` prints the hint: %s',
   async (status, line, hint) => {
     const { url } = await serving(() => ({ status, body: {} }));
     await petstore(`auth login saved --no-verify --url ${url}`, GOOD_KEY);
@@ -82,7 +82,7 @@ test.each([
   expect(err).toContain('hint: pipe only the key: printable ASCII without spaces');
 });
 
-test('`auth login` replaces the saved key, and the saved URL only if `--url` is given', async () => {
+test('`auth login` replaces the saved key, and the saved base URL only if `--url` is given', async () => {
   await login(GOOD_KEY);
   expect(await petstore('auth login', GOOD_KEY)).toMatchObject({ code: 0 });
   expect(saved().url).toBe(service.url);
@@ -150,12 +150,13 @@ test('`auth logout --delete` deletes a saved profile, with or without a key, and
 
 const AVAILABLE = 'available profiles: "production", "staging", "sandbox"';
 const UNKNOWN = 'an unknown profile';
+const FRM = { PETSTORE_PROFILE: 'frm' };
 
 test.each([
   ['logout -p farm --delete', UNKNOWN, {}, `profile "farm" does not exist; ${AVAILABLE}\nhint: use one of them\n`],
   ['logout stagign', UNKNOWN, {}, `profile "stagign" does not exist; ${AVAILABLE}\nhint: use one of them\n`],
   ['logout -p sandbox', 'the built-in key', {}, 'cannot be removed\nhint: run `petstore auth logout NAME` to log out'],
-  ['logout', 'PETSTORE_PROFILE', { PETSTORE_PROFILE: 'frm' }, 'profile "frm" from PETSTORE_PROFILE does not exist'],
+  ['logout', 'an unknown profile in PETSTORE_PROFILE', FRM, 'profile "frm" from PETSTORE_PROFILE does not exist'],
   ['logout sk_live_0123456789abcdef', 'an API key as the name', {}, 'looks like an API key\nhint: pipe the key'],
   ['login farm -p staging', 'two profiles', {}, 'NAME and --profile must not differ'],
   ['switch stagign', UNKNOWN, {}, 'did you mean "staging"?'],
@@ -187,7 +188,7 @@ test.each([
 });
 
 test.each(['status', 'switch staging', 'logout --delete', 'login', 'login farm'])(
-  '`auth %s` with a damaged config file exits with code 9 and leaves the file unchanged',
+  '`auth %s` with a damaged configuration file exits with code 9 and leaves the file unchanged',
   async (line) => {
     await login(GOOD_KEY);
     fs.writeFileSync(file(), `{"key":"${GOOD_KEY}`);
@@ -198,7 +199,7 @@ test.each(['status', 'switch staging', 'logout --delete', 'login', 'login farm']
   },
 );
 
-test('`auth status` shows the URL and the masked key of each profile, and marks the active profile', async () => {
+test('`auth status` shows the base URL and the masked key of each profile, and marks the active profile', async () => {
   await login(GOOD_KEY);
   expect(await status()).toEqual([
     { profile: 'production', active: true, url: service.url, urlSource: 'stored', key: '…6789', keySource: 'stored' },
@@ -211,7 +212,7 @@ test('`auth status` shows the URL and the masked key of each profile, and marks 
   expect(service.requests).toHaveLength(1);
 });
 
-test('`auth status` shows the key and URL from the environment, even if the sandbox is active', async () => {
+test('`auth status` shows the key and base URL from the environment, even if the sandbox is active', async () => {
   const used = { url: 'https://b.example/v1', urlSource: 'environment', key: '…abcd', keySource: 'environment' };
   await petstore('auth switch sandbox');
   expect(await status(both)).toEqual([
@@ -226,7 +227,7 @@ test('`auth status` shows the key and URL from the environment, even if the sand
   expect(sandbox).toMatchObject({ active: true, problem: expect.stringContaining('PETSTORE_API_KEY') });
 });
 
-test('`--profile` overrides the URL and key from the environment, with a warning that names the ignored variables', async () => {
+test('`--profile` overrides the base URL and key from the environment, with a warning that names the ignored variables', async () => {
   await login(GOOD_KEY, ' -p farm');
   const { err } = await petstore('categories list -p farm', '', both);
   expect(err).toContain('warning: --profile overrides PETSTORE_API_KEY and PETSTORE_BASE_URL\nquota (farm): ');

@@ -13,7 +13,7 @@ const test = anyTest.runIf(hasPty);
 const service = await startService();
 afterAll(service.close);
 
-/** Logs in at a terminal; `saved` is the text of the config files afterwards. */
+/** Logs in at a terminal; `saved` is the text of the files in the config directory afterwards. */
 async function login(line: string, steps: readonly Step[], options: TerminalOptions = {}) {
   const at = place();
   const run = await inTerminal(at, `auth login ${line}`.split(' '), { steps, ...options });
@@ -56,7 +56,7 @@ test.each<[what: string, signal: string, code: number, step: Partial<Step>]>([
 
 const REJECTED = 'rejected the API key (401): The API key is not valid.';
 
-test('a login asks again for an unreachable URL without the key, and for a rejected key without the URL', async () => {
+test('after a refused connection, a login asks again only for the base URL, and after a rejected key only for the key', async () => {
   const run = await login('farm --max-retries 0', [
     typed('Base URL for profile', 'http://127.0.0.1:9/v1'),
     typed('API key for profile', 'wrong-key'),
@@ -65,7 +65,7 @@ test('a login asks again for an unreachable URL without the key, and for a rejec
   ]);
   expect(run).toMatchObject({ code: 0, cooked: true, saved: expect.stringContaining(GOOD_KEY) });
   expect(run.screen).not.toContain('wrong-key');
-  // The quota of the first attempt, which received no response, would not be shown.
+  // The first attempt received no response, so its quota would not be shown.
   expect(run.screen).toMatch(/is now active.*quota \(farm\): /s);
 });
 

@@ -47,7 +47,7 @@ test('`categories get --id` fails without a hint if the service lists the id twi
   expect([code, err]).toEqual([4, 'error: category with id 1 exists more than once (ids 1, 1)\n']);
 });
 
-test('if the service sends only one page of the list, `get` prints a category on it and fails for any other', async () => {
+test('if the service sends only one page of the list, `get` prints a category on that page and fails for any other', async () => {
   const headers = { link: '</v1/categories?page=2>; rel="next"' };
   expect(await get(['dog', '--json'], headers)).toMatchObject({ code: 0, err: '' });
   const err = 'error: cannot determine whether category "rat" exists: the service sent only one page';

@@ -102,10 +102,10 @@ test.runIf(hasSignals)(
 );
 
 test.runIf(hasPty).each([
-  ['the URL of a profile', () => ({}), 'profile "production", '],
-  ['a URL from the environment', (url: string) => ({ PETSTORE_BASE_URL: url, PETSTORE_API_KEY: KEY }), ''],
+  ['the base URL of a profile', () => ({}), 'profile "production", '],
+  ['a base URL from the environment', (url: string) => ({ PETSTORE_BASE_URL: url, PETSTORE_API_KEY: KEY }), ''],
 ])(
-  'an import prompts with %s and the count, and the answer "no" creates nothing and causes exit code 130',
+  'an import prompts with %s and the count, and the answer "n" creates nothing and causes exit code 130',
   async (_what, env, from) => {
     const { first, url, listed } = await fleetOf({ rows: 3 });
     Object.assign(first.env, env(url));
@@ -133,7 +133,7 @@ for (const [define, next, startServer] of [
   [test, 'the next import', () => undefined],
   [withServer, 'an import on another machine', startStateServer],
 ] as const) {
-  define(`${next} completes an import that was killed, after a wait of at least 10 s`, async () => {
+  define(`after a wait of at least 10 s, ${next} completes an import that was killed`, async () => {
     const fleet = await fleetOf({ server: await startServer() });
     const { service, clock, names, listed, run } = fleet;
     // The killed import and the state server use the real clock.
@@ -148,7 +148,7 @@ for (const [define, next, startServer] of [
   });
 }
 
-test('an import that was killed is completed without a wait if the state directory was deleted', async () => {
+test('if the state directory was deleted, the next import completes a killed import without a wait', async () => {
   const fleet = await fleetOf();
   await killed(fleet);
   rmSync(join(fleet.first.dir, 'state'), { recursive: true });

@@ -25,25 +25,27 @@ function quota(given: Partial<Quota>): Quota {
 const daily = { limit: 1000, remaining: 40, resetAt: START + 5 * 60 * MINUTE, updatedAt: START, resetPassed: false };
 const unknown = { limit: null, remaining: null, resetAt: null, resetPassed: null };
 
-test.each<[string, string, number, Partial<Quota>]>([
-  ['more rows than the limit and a reset in half an hour', UNKNOWN, 600, { resetAt: START + HALF_HOUR }],
-  ['as many rows as the limit and a reset in half an hour', '30m', 60, { resetAt: START + HALF_HOUR }],
-  ['a daily limit', '1 day 5h at 1,000 requests per day', 1001, { limit: 1000, resetAt: START + 10 * HALF_HOUR }],
-  ['as many rows as the limit', '30s at 60 requests per minute', 60, {}],
-  ['a next request 1 s after the reset', '32s at 60 requests per minute', 60, { nextRequestAt: START + 31_050 }],
-  ['enough quota', NO_WAIT, 20, { remaining: 20 }],
-  ['no rows', NO_WAIT, 0, {}],
-  ['an unlimited plan', NO_WAIT, 5000, { limit: 1e9, remaining: 1e9 }],
-  ['a window of a minute', '10m at 60 requests per minute', 600, {}],
-  ['a window of a minute that has ended', '9m at 60 requests per minute', 600, { resetPassed: true, remaining: null }],
-  ['a reported daily window', '5h at 1,000 requests per day', 100, { dailyLimit: daily }],
-  ['one more row than the daily limit of the plan', '1 day at 1,000 requests per day', 1001, {}],
-  ['as many rows as the daily limit of the plan', '17m at 60 requests per minute', 1000, {}],
-  ['more rows than the daily limit of the plan', '2 days at 1,000 requests per day', 2001, {}],
-  ['a larger plan', '2 days at 10,000 requests per day', 20_001, { limit: 300 }],
-  ['a custom limit', UNKNOWN, 2000, { limit: 61 }],
-  ['a daily window without a limit', '10m at 60 requests per minute', 600, { dailyLimit: { ...daily, limit: null } }],
-])('the estimated time of an import with %s is "%s"', (_what, expected, rows, given) => {
+const FREE = 'the free plan and a reset in 30 s';
+
+test.each<[string, number, string, Partial<Quota>]>([
+  ['a limit of 60 and a reset in half an hour', 600, UNKNOWN, { resetAt: START + HALF_HOUR }],
+  ['a limit of 60 and a reset in half an hour', 60, '30m', { resetAt: START + HALF_HOUR }],
+  ['a limit of 1,000 and a reset in 5 h', 1001, '1 day 5h at 1,000 requests per day', { ...daily, remaining: 0 }],
+  [FREE, 60, '30s at 60 requests per minute', {}],
+  ['a next request 1 s after the reset', 60, '32s at 60 requests per minute', { nextRequestAt: START + 31_050 }],
+  ['a quota of 20', 20, NO_WAIT, { remaining: 20 }],
+  [FREE, 0, NO_WAIT, {}],
+  ['an unlimited plan', 5000, NO_WAIT, { limit: 1e9, remaining: 1e9 }],
+  [FREE, 600, '10m at 60 requests per minute', {}],
+  ['a window that has ended', 600, '9m at 60 requests per minute', { resetPassed: true, remaining: null }],
+  ['a quota of 40 in a daily window', 100, '5h at 1,000 requests per day', { dailyLimit: daily }],
+  [FREE, 1001, '1 day at 1,000 requests per day', {}],
+  [FREE, 1000, '17m at 60 requests per minute', {}],
+  [FREE, 2001, '2 days at 1,000 requests per day', {}],
+  ['the pro plan and a reset in 30 s', 20_001, '2 days at 10,000 requests per day', { limit: 300 }],
+  ['a custom limit', 2000, UNKNOWN, { limit: 61 }],
+  ['a daily window without a limit', 600, '10m at 60 requests per minute', { dailyLimit: { ...daily, limit: null } }],
+])('with %s, the estimated time of an import of %i rows is "%s"', (_what, rows, expected, given) => {
   const result = estimateDuration(rows, quota(given), START);
   expect([formatEstimate(result), result.windowMs === DAY_MS]).toEqual([expected, / per day$/.test(expected)]);
 });
@@ -104,15 +106,15 @@ test('the progress line shows the time left after two resets, or at once if the 
   };
   const custom = lineOf(30, 3);
   expect([custom(2, 4000), custom(5, 8000)]).toEqual(['2 of 30', '5 of 30 · 40s left']);
-  // A reset that moves before it is reached shows no length, but a later one does.
+  // A reset that moves before it is reached reveals no window length, but a later reset does.
   expect([custom(8, 9500), custom(8, 39_500)]).toEqual(['8 of 30 · 38s left', '8 of 30 · 4m left']);
   const plan = lineOf(300, 60);
   expect([plan(2, 4000), plan(62, 8000)]).toEqual(['2 of 300 · 4m left', '62 of 300 · 20s left']);
 });
 
 test.each([
-  ['with waits if no window is known', quota(unknown), '6m'],
-  ['without waits in an open window', quota({ limit: 60_000, remaining: 60_000 }), '3m'],
+  ['including waits if no window is known', quota(unknown), '6m'],
+  ['excluding waits in an open window', quota({ limit: 60_000, remaining: 60_000 }), '3m'],
 ])('the progress line derives the time left from the pace %s', async (_what, view, expected) => {
   const clock = new FakeClock(START);
   const show = progressLineFormatter(clock);

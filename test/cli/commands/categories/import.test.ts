@@ -112,7 +112,7 @@ test('the result of an import lists at most twenty unknown rows', async () => {
 
 test.each<[string, ImportData, unknown, unknown]>([
   [
-    'an import prints its document, and an output error states its counts',
+    'an import prints its document, and an output error states the counts',
     { document: NONE, failure: undefined },
     NONE,
     'created 0, skipped 0, failed 0, unknown 0',
@@ -124,19 +124,19 @@ test.each<[string, ImportData, unknown, unknown]>([
     expect.stringMatching(/, pending 2$/),
   ],
   [
-    'a dry run that waits for the daily limit shows that this limit is exceeded',
+    'a dry run whose estimate includes a wait for the daily limit shows that this limit is exceeded',
     planned(1500, DAY_MS),
     { ...PLAN, estimatedSeconds: 2, exceedsDailyLimit: true },
     undefined,
   ],
   [
-    'a dry run without a wait shows that the daily limit suffices',
+    'a dry run whose estimate includes no wait shows that the daily limit suffices',
     planned(0, DAY_MS),
     { ...PLAN, estimatedSeconds: 0, exceedsDailyLimit: false },
     undefined,
   ],
   [
-    'a dry run that waits for the limit per minute shows that the daily limit suffices',
+    'a dry run whose estimate includes a wait for the limit per minute shows that the daily limit suffices',
     planned(1500, 60_000),
     { ...PLAN, estimatedSeconds: 2, exceedsDailyLimit: false },
     undefined,
@@ -205,7 +205,7 @@ test('a dry run warns about names that differ only in case, and estimates no tim
   expect(JSON.parse(json.out)).toMatchObject({ estimatedSeconds: null, exceedsDailyLimit: false });
 });
 
-test('an import at a terminal asks nothing in CI, in the sandbox or without new rows; otherwise, piped rows need `--yes`', async () => {
+test('an import asks nothing with `--yes`, in CI, in the sandbox or without new rows, and otherwise rejects piped rows at a terminal', async () => {
   const { dir, file } = shop();
   file('a.csv', 'name\ndog\n');
   const dog = { id: 1, name: 'dog' };
@@ -285,7 +285,7 @@ test('an import omits its last list if this list would wait for the rate limit',
   expect(await importWithQuota(2, 201, 'name\ndog\n')).toMatchObject({ code: 0, methods: ['GET', 'POST'] });
 });
 
-test('an import resends a create whose outcome is unknown at most `--max-retries` times', async () => {
+test('an import resends a create of unknown outcome at most `--max-retries` times', async () => {
   const creates = async (most: string) => {
     const { code, methods } = await importWithQuota(50, 500, 'name\ndog\n', '--max-retries', most);
     return [code, methods.filter((method) => method === 'POST').length];

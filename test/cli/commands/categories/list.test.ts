@@ -15,8 +15,8 @@ test.each<[string, Parameters<typeof filterAndSort>[1], string[]]>([
   ["without options keeps the service's order", {}, ['élan', 'Zebra', 'cat', 'Elephant']],
   ['with `--search` ignores case', { search: 'CAT' }, ['cat']],
   ['with `--search` also searches descriptions', { search: 'catus' }, ['cat']],
-  ['with `--search` ignores Unicode composition', { search: 'e\u0301LAN' }, ['élan']],
-  ['with `--search` is empty if nothing matches', { search: 'dog' }, []],
+  ['with `--search` ignores the Unicode normalization form', { search: 'e\u0301LAN' }, ['élan']],
+  ['with `--search` lists nothing if nothing matches', { search: 'dog' }, []],
   ['with `--sort name` uses English collation', { sort: 'name' }, ['cat', 'élan', 'Elephant', 'Zebra']],
   ['with `--sort id` compares numbers, even above 2^53', { sort: 'id' }, ['Elephant', 'Zebra', 'cat', 'élan']],
 ])('`categories list` %s', (_what, options, names) => {
@@ -28,7 +28,7 @@ test('`categories list --sort name` sorts categories of the same name by id', ()
   expect(filterAndSort(cats, { sort: 'name' }).map(({ id }) => id)).toEqual([1, 2, 3]);
 });
 
-test('an empty list prints "No categories found" on stderr, or `[]` on stdout with `--json`', async () => {
+test('an empty list prints "No categories found" on stderr, `[]` on stdout with `--json`, or nothing with `--quiet`', async () => {
   const list = ['categories', 'list', '-p', 'sandbox'];
   const { code, out, err } = await inProcess(list);
   expect({ code, out }).toEqual({ code: 0, out: '' });
@@ -37,7 +37,7 @@ test('an empty list prints "No categories found" on stderr, or `[]` on stdout wi
   expect(await inProcess([...list, '--quiet'])).toEqual({ code: 0, out: '', err: '' });
 });
 
-test('global options are accepted anywhere in a command line', async () => {
+test('global options are accepted before, between and after the words of a command', async () => {
   const run = await inProcess('--quiet categories --format=csv list -p sandbox'.split(' '));
   expect(run).toEqual({ code: 0, out: 'id,name,description\n', err: '' });
 });

@@ -75,7 +75,7 @@ test.each([
   ['sandbox --fault latency=0.1s', '/categories', 'GET /v1/categories 200, 59 left, fault latency'],
   ['sandbox --limit 1000000/1m', '/categories', 'GET /v1/categories 200, 999,999 left'],
   ['sandbox --plan enterprise', '/categories', 'GET /v1/categories 200'],
-])('`petstore %s` logs a request to %s as one line: %s', async (command, path, line) => {
+])('`petstore %s` logs a request to %s as one line, the time and "%s"', async (command, path, line) => {
   const clock = new FakeClock(new Date(2026, 10, 21, 9, 5, 7).getTime());
   const { url, key, err, stop } = await serve(command.split(' ').slice(1), { clock });
   await get(url, key, path).catch(() => undefined);
