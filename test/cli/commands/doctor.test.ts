@@ -235,8 +235,8 @@ test.runIf(hasMounts)('`doctor` reports a full disk, with the hint to free disk 
   expect([status, full.map(({ id }) => id)]).toEqual([9, ['config', 'state']]);
 });
 
-// A secret of a container is mounted like this.
-test.runIf(hasMounts)('`doctor` checks the profile in a config directory that can only be read', () => {
+// Containers mount secrets read-only.
+test.runIf(hasMounts)('`doctor` checks the profile in a read-only config directory', () => {
   const save = `mkdir -m 700 config; echo '{"active":"staging"}' > config/config.json`;
   const { status, checks } = doctorAfter(`${save}; mount --bind config config; mount -o remount,bind,ro config`);
   const failed = checks.filter((one) => one.status === 'failed').map(({ id }) => id);

@@ -170,7 +170,7 @@ test.runIf(others.status === 0)('a configuration file of root works for a user a
   expect(modeOf(saved)).toBe('644');
 });
 
-rootTest('a configuration file owned by neither the user nor root is a storage error, and its key command never runs', async () => {
+rootTest('a configuration file of neither the user nor root is an error, and its key command never runs', async () => {
   const marker = join(tempDir(), 'ran');
   const at = savedPlace('http://127.0.0.1:9/v1', {}, `touch ${marker}`);
   fs.chownSync(join(at.dir, 'config', 'config.json'), 54_321, 54_321);
