@@ -33,7 +33,7 @@ async function doctor(env: Record<string, string>, args: readonly string[] = [],
 const KEY = { PETSTORE_API_KEY: 'sk_secret_0123456789abcdef' };
 const at = (url: string) => ({ ...KEY, PETSTORE_BASE_URL: url });
 
-/** A directory with a private config directory that contains these files. */
+/** A directory with a private configuration directory that contains these files. */
 function withConfig(files: Readonly<Record<string, string>>): string {
   const dir = tempDir();
   mkdirSync(join(dir, 'config'), { mode: 0o700 });
@@ -41,7 +41,7 @@ function withConfig(files: Readonly<Record<string, string>>): string {
   return dir;
 }
 
-test('`doctor --json` prints every check of a healthy setup without hints, and creates no config directory', async () => {
+test('`doctor --json` prints every check of a healthy setup without hints, and creates no configuration directory', async () => {
   const dir = tempDir();
   const { code, checks, err } = await doctor((await serving(() => LISTED)).env, [], dir);
   expect([code, err]).toEqual([0, '']);
@@ -236,7 +236,7 @@ test.runIf(hasMounts)('`doctor` reports a full disk, with the hint to free disk 
 });
 
 // Containers mount secrets read-only.
-test.runIf(hasMounts)('`doctor` checks the profile in a read-only config directory', () => {
+test.runIf(hasMounts)('`doctor` checks the profile in a read-only configuration directory', () => {
   const save = `mkdir -m 700 config; echo '{"active":"staging"}' > config/config.json`;
   const { status, checks } = doctorAfter(`${save}; mount --bind config config; mount -o remount,bind,ro config`);
   const failed = checks.filter((one) => one.status === 'failed').map(({ id }) => id);
@@ -245,7 +245,7 @@ test.runIf(hasMounts)('`doctor` checks the profile in a read-only config directo
 });
 
 test.runIf(hasModes).each(['705', '750'])(
-  '`doctor` warns, with a `chmod` hint, about a config directory of mode %s, but not about one of mode 700',
+  '`doctor` warns, with a `chmod` hint, about a configuration directory of mode %s, but not about one of mode 700',
   async (mode) => {
     const dir = withConfig({ 'config.json': '{}' });
     const hint = `run \`chmod -R go= ${join(dir, 'config')}\``;

@@ -45,15 +45,15 @@ test.each([
 });
 
 test.each([
-  ['a', 'a'],
-  [' a', '" a"'],
-  ['a ', '"a "'],
-  ['\u00a0a', '"\u00a0a"'],
-  ['a\u3000', '"a\u3000"'],
-  ['\ufeffa', '"\ufeffa"'],
-  ['a b', 'a b'],
-  ['', '""'],
-])('the text %j is the CSV field `%s`', async (name, field) => {
+  ['without a space', 'a', 'a'],
+  ['with a leading space', ' a', '" a"'],
+  ['with a trailing space', 'a ', '"a "'],
+  ['with a leading no-break space', '\u00a0a', '"\u00a0a"'],
+  ['with a trailing ideographic space', 'a\u3000', '"a\u3000"'],
+  ['with a byte order mark', '\ufeffa', '"\ufeffa"'],
+  ['with an inner space', 'a b', 'a b'],
+  ['without a character', '', '""'],
+])('a text %s, %j, is the CSV field `%s`', async (_what, name, field) => {
   expect(await shown('csv', pipe, [{ id: 1, name }])).toBe(`id,name\n1,${field}\n`);
 });
 

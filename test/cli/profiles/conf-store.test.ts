@@ -44,7 +44,7 @@ test.each(['000', '077'])('under umask %s, profiles are saved in one private fil
 });
 
 test.runIf(hasModes).each(['644', '640', '604'])(
-  'a configuration file of mode %s becomes private when it is read, and its directory keeps its mode',
+  "a user's configuration file of mode %s becomes private when it is read, and its directory keeps its mode",
   (mode) => {
     openConfStore(dir).save('production', PROFILE);
     fs.chmodSync(file(), mode);

@@ -44,7 +44,7 @@ const SAVED = { profile: 'production', baseUrl: own.url, key: KEY, keySource: 's
 
 test.each([
   [{}, SAVED],
-  // The environment overrides the saved URL and the saved key, each by itself.
+  // The environment overrides the saved base URL and the saved key, each by itself.
   [{ PETSTORE_API_KEY: 'k' }, { key: 'k', keySource: 'environment', urlSource: 'stored' }],
   [
     { PETSTORE_BASE_URL: 'https://a.example/other/v1/' },
@@ -91,7 +91,7 @@ test.each([
   await expect(resolve({ ...env, PETSTORE_PROFILE: 'sandbox' })).rejects.toMatchObject(error);
 });
 
-test('no profile is read if the environment sets a base URL and either an API key or a key command', async () => {
+test('without `-p`, no profile is read if the environment sets a base URL and either an API key or a key command', async () => {
   const store = (): Promise<ProfileStore> => Promise.reject(new Error('opened'));
   for (const [PETSTORE_PROFILE, profile] of [
     ['', 'production'],
@@ -140,7 +140,7 @@ test.each([
 test('a typed profile without a base URL is an auth error even if PETSTORE_BASE_URL is set', () =>
   rejected('auth', 'staging')(BOTH, 'profile "staging" has no base URL', LOGIN));
 
-test('the error about an unknown profile has the hint to create the profile', () =>
+test('the error about a typed profile that resembles no saved profile has the hint to create the profile', () =>
   rejected('usage', 'zzzzzzzz')({}, 'does not exist', CREATE));
 
 test('the error about an active profile that does not exist suggests no other profile', async () => {
@@ -163,7 +163,7 @@ test('the hint about an active profile without a base URL also names the sandbox
 });
 
 test.each([
-  // An invalid PETSTORE_BASE_URL is an error even if a URL is saved.
+  // An invalid PETSTORE_BASE_URL is an error even if a base URL is saved.
   [{ PETSTORE_BASE_URL: '' }, 'PETSTORE_BASE_URL is empty', 'use the form https://HOST/v1'],
   [{ PETSTORE_BASE_URL: 'http://b.example/v1' }, 'PETSTORE_BASE_URL must', 'use the form https://HOST/v1'],
   [{ PETSTORE_PROFILE: 'stagin' }, 'profile "stagin" from PETSTORE_PROFILE does', 'did you mean "staging"?'],

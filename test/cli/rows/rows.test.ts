@@ -55,8 +55,8 @@ test.each<[string, string, Given]>([
   ['CSV with columns named by `--map`', 'Art;Text\ndog;\ncat;Felis\n', { map: MAP }],
   ['CSV with a name column and `--map`', 'Name;Art;Text\nx;dog;\nx;cat;Felis\n', { map: MAP, ignoreExtra: true }],
   ['CSV with empty columns and rows', 'name,description,,\n,,,\ndog,,,\ncat,Felis,"",\n"","",,\n', {}],
-  ['CSV with rows that end with more or fewer empty columns', 'name,description,,\ndog,\ncat,Felis,,,"",\n', {}],
-  ['CSV with a named column without values', 'legs,name,description\n,dog,\n"",cat,Felis\n', {}],
+  ['CSV with rows of more or fewer empty fields than the header', 'name,description,,\ndog,\ncat,Felis,,,"",\n', {}],
+  ['CSV with an unknown column without values', 'legs,name,description\n,dog,\n"",cat,Felis\n', {}],
   [
     'JSON with unknown fields without values',
     '[{"name":"dog","x":""},{"name":"cat","description":"Felis","x":null}]',
@@ -110,7 +110,7 @@ test('the error about a file lists every invalid row, with the number of its fir
   ]);
 });
 
-test('the message about more than twenty problems names twenty of them, and the JSON error names all', async () => {
+test('the message about more than twenty problems lists twenty of them, and the JSON error lists all', async () => {
   const { message, details } = await failure(`name,description\n${',x\n'.repeat(1050)}a\nb\n`);
   const lines = message.split('\n');
   expect([lines.length, lines[0]]).toEqual([22, 'it has 1,052 problems']);
@@ -144,7 +144,7 @@ test.each<[string, string, message: string, Given?]>([
   ['a quote inside an unquoted field', 'name\na"b\n', 'line 2: unquoted field contains a quote'],
   ['text after a closing quote', 'name\n"a"b\n', 'line 2: text after closing quote'],
   ['a duplicate column', 'name,Name\na,b\n', 'duplicate column "name" in the header'],
-  ['an unknown column', 'name,__proto__\na,b\n', 'unknown column "__proto__"'],
+  ['an unknown column with a value', 'name,__proto__\na,b\n', 'unknown column "__proto__"'],
   ['an unknown field with control characters', '[{"name":"a","\\u001b[31m":1}]', 'unknown field "␛[31m"'],
   ['a blank name beside an unknown field', '{"name":"","x":1}', 'name is blank'],
   ['a value in a column without a name', 'name,\na,b\n', 'the row has a value in a column without a name'],

@@ -13,7 +13,7 @@ const test = anyTest.runIf(hasPty);
 const service = await startService();
 afterAll(service.close);
 
-/** Logs in at a terminal; `saved` is the text of the files in the config directory afterwards. */
+/** Logs in at a terminal; `saved` is the text of the files in the configuration directory afterwards. */
 async function login(line: string, steps: readonly Step[], options: TerminalOptions = {}) {
   const at = place();
   const run = await inTerminal(at, `auth login ${line}`.split(' '), { steps, ...options });

@@ -58,7 +58,7 @@ test('`import --json` prints one document, and the next import skips existing na
 });
 
 test.runIf(hasSymlinks)(
-  'two imports into the sandbox share a lock if one reaches its state directory by a symbolic link',
+  'two imports into the sandbox share a lock if one reaches its state directory through a symbolic link',
   async () => {
     const { dir, run } = shop();
     symlinkSync(dir, join(dir, 'link'));
