@@ -35,7 +35,7 @@ export const get = (): PetstoreCommand =>
     .argument('[name]', 'exact name of the category (required unless --id is given)')
     .option('--id <id>', 'the id of the category, instead of its name')
     .sections({
-      notes: 'This command sends one GET /categories, since the service has no operation for one category.',
+      notes: 'This command sends one GET /categories, since the service documents no operation for one category.',
       output: 'one line; with --json the category as the service returned it.',
       exitCodes: READ_ERRORS,
       examples: [

@@ -51,8 +51,8 @@ export const list = (): PetstoreCommand =>
       ),
     )
     .sections({
-      notes: `\`petstore categories import\` reads the csv, tsv, json and ndjson formats. The columns are id, name,
-description and any other fields that the service returns.`,
+      notes: `\`petstore categories import\` reads the csv, tsv, json and ndjson formats. --columns accepts id, name,
+description and any other field that the service returns.`,
       output: `a table, shortened only to fit a terminal; with --json an array of {"id", "name", "description"} and any
 other fields that the service returns.`,
       exitCodes: READ_ERRORS,
