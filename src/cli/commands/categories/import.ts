@@ -23,7 +23,7 @@ repeats a name is skipped, with a warning; if the descriptions differ, the file 
 the same state directory or state server run one at a time. If stdin and stderr are terminals, petstore asks before it creates
 anything. If the rows come from stdin and stderr is a terminal, --yes is required. Neither applies in CI or to the
 profile sandbox.`,
-      output: `the number of created, skipped, failed and unknown rows, and a table of the failed and unknown rows. With
+      output: `the number of created, skipped, failed and unknown rows, and tables of at most 20 failed and 20 unknown rows. With
 --json, one document with "created", "skipped", "failed", "unknown" and "pending", printed if a create was sent
 or the import completed.`,
       exitCodes: CHANGE_ERRORS,
