@@ -131,7 +131,7 @@ export function createProgram(context: Context, words: readonly string[] = []): 
     // `run` prints help and errors.
     .configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
     .sections({
-      notes: `petstore waits when the quota is exhausted. By default, all petstore processes of one user share the quota. An
+      notes: `petstore waits when the quota is exhausted. By default, the processes of one user on one machine share the quota. An
 import checks the list before it repeats a create that may have succeeded. Results go to stdout; everything else goes to
 stderr. A duration is, for example, 500ms, 30s or 1m30s. For more, run \`petstore COMMAND --help\`, \`petstore help exit-codes\` or
 \`petstore help environment\`.`,
