@@ -83,7 +83,7 @@ async function lossRound(loss: Loss, settings: Settings): Promise<Outcome[]> {
   const hosts = hostsOf(settings, service.url, state.url);
   const [first, other] = [hosts[0], hosts.at(-1)] as [Host, Host];
   try {
-    // An earlier import leaves a released lock, the only lock in a snapshot.
+    // The only lock in the snapshot is the released lock of an earlier import.
     await ended(start(first, 'one.csv'));
     await state.snapshot();
     const creating = service.nextCreate();

@@ -46,7 +46,7 @@ export interface Wait {
   /** Epoch milliseconds. */
   readonly until: number;
   /**
-   * After a 429 or a 503 to a create, for an exhausted quota, for the response to another request, or after a failed attempt;
+   * After a 429, after a 503 to a create or other change, for an exhausted quota, for the response to another request, or after a failed attempt;
    * in an import also for a complete list, for creates that may still be processed, or to confirm its lock on a state server.
    */
   readonly reason: 'blocked' | 'window' | 'pending' | 'backoff' | 'list' | 'requests' | 'lock';

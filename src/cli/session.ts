@@ -53,7 +53,7 @@ export class Session {
     return target;
   });
 
-  /** The server of PETSTORE_STATE_URL, if set (docs/fleet.md), which a service opens. */
+  /** The connection options of the state server (docs/fleet.md), which `Service` opens; undefined without PETSTORE_STATE_URL. */
   readonly stateServer = lazy(async (): Promise<StateServerOptions | undefined> => {
     const { env, clock, redactor } = this.context;
     const url = env['PETSTORE_STATE_URL'];

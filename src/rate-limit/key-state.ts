@@ -7,7 +7,7 @@ export type BlockReason = 'retry_after' | 'reset' | 'backoff';
 /** The data that the ledger needs from a response. Durations are milliseconds from its arrival, so they need no clock. */
 export interface RateLimitReading {
   readonly status: number;
-  /** True for a refusal: a 429, or a 503 to a create. */
+  /** True for a refusal: a 429, or a 503 to a create or other change. */
   readonly refused: boolean;
   readonly limit?: number | undefined;
   readonly remaining?: number | undefined;

@@ -21,7 +21,7 @@ export interface Quota {
   readonly resetAt: number | null;
   readonly resetPassed: boolean | null;
   readonly updatedAt: number | null;
-  /** Set while no request may be sent after a refusal: a 429, or a 503 to a create. */
+  /** Set while no request may be sent after a refusal: a 429, or a 503 to a create or other change. */
   readonly blocked: {
     readonly until: number;
     readonly since: number;

@@ -68,7 +68,7 @@ test.each([
   expect(packagesIn(textOf(urls.map((url) => fileURLToPath(url))))).toEqual(expected);
 });
 
-test('a list loads five files of the program, and does not load HTTP/2', async () => {
+test('a list loads five files from dist, and does not load HTTP/2', async () => {
   const { url } = await serving(() => ({ body: [] }));
   const at = savedPlace(url, { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: url });
   const report = `process.on('exit', () => {

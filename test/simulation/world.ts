@@ -89,7 +89,7 @@ export function planWorld(seed: number) {
       if (names) return { kind: 'import', names, format: pick(['csv', 'json', 'ndjson']) };
       if (kind === 'list') return { kind };
       const ifMissing = kind === 'if-missing';
-      // With `--if-missing`, usually a name in the file, whose rows the import then skips.
+      // With `--if-missing`, usually a name from the file: the import then skips the rows with this name.
       return { kind: 'create', name: ifMissing && chance(0.7) ? pick(own) : `solo ${number}`, ifMissing };
     };
     // Imports wait for each other, so in most worlds only one user has many.

@@ -111,7 +111,10 @@ async function checkStateServer(session: Session): Promise<CheckResult> {
   const policy = await checkServer(server, session.context.clock).finally(() => server.close());
   const detail = `${server.name} responded${server.tls ? '' : ' without TLS'}`;
   if (policy === undefined) return ok(detail);
-  return warning(`${detail}; it may evict the quota (${policy})`, 'set `maxmemory-policy noeviction` on the server');
+  return warning(
+    `${detail}; it may evict rate limits and import locks (${policy})`,
+    'set `maxmemory-policy noeviction` on the server',
+  );
 }
 
 /**

@@ -79,10 +79,13 @@ test.each([
   ['is a key', 'pk_live_0123456789abcdef', IS_KEY, 'set PETSTORE_API_KEY to the key'],
   ['is a restricted key', 'rk_live_0123456789abcdef', IS_KEY, 'set PETSTORE_API_KEY to the key'],
   ['is a sandbox key', 'sandbox_0123456789abcdef', IS_KEY, 'set PETSTORE_API_KEY to the key'],
-])('the error of a key command that %s shows at most its program', async (_what, commandLine, message, hint) => {
-  const error = { kind: 'auth', message: expect.stringMatching(message), hint };
-  await expect(run(commandLine)).rejects.toMatchObject(error);
-});
+])(
+  'the error of a key command that %s shows neither its arguments nor a key',
+  async (_what, commandLine, message, hint) => {
+    const error = { kind: 'auth', message: expect.stringMatching(message), hint };
+    await expect(run(commandLine)).rejects.toMatchObject(error);
+  },
+);
 
 test.each([
   ['pk_live_0123456789abcdef', 'set PETSTORE_API_KEY to the key'],
