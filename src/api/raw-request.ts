@@ -1,5 +1,4 @@
 // Raw requests, for `petstore api` and the client library's `request`: any method, path and JSON body.
-
 import { PetstoreError } from '../errors.ts';
 import { isSafe } from '../http/retry.ts';
 import type { HttpHeaders, HttpRequest } from '../http/types.ts';

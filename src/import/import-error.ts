@@ -1,5 +1,4 @@
 // The errors of an import, and which of them determines its exit code. Pure.
-
 import { PetstoreError, rephrase } from '../errors.ts';
 import { statusTraits } from '../http/retry.ts';
 import type { ImportDocument } from '../public-types.ts';

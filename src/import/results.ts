@@ -1,5 +1,4 @@
 // The state of each name in a file, and the document of an import (docs/cli.md).
-
 import type { PetstoreError } from '../errors.ts';
 import type { Category, ImportDocument, ImportProgress, NewCategory } from '../public-types.ts';
 

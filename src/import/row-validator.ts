@@ -1,5 +1,4 @@
 // Checks the rows of a file or a program, and collects all problems, so that one error reports them.
-
 import type { Problem, Reason } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import type { NewCategory } from '../public-types.ts';

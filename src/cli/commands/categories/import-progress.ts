@@ -1,5 +1,4 @@
 // Estimates how long the rate limit makes an import take, and formats the estimate and the progress line.
-
 import type { Clock } from '../../../clock.ts';
 import type { ImportProgress } from '../../../public-types.ts';
 import type { Quota, QuotaWindow } from '../../../rate-limit/quota.ts';

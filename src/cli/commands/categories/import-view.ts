@@ -1,5 +1,4 @@
 // The view of an import: its counts and the rows that need attention; with --json the document of docs/cli.md.
-
 import type { PetstoreError } from '../../../errors.ts';
 import type { NumberedRow } from '../../../import/results.ts';
 import type { ImportDocument } from '../../../public-types.ts';
